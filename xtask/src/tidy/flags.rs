@@ -25,7 +25,12 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// Where commands of other programs are written, for people to read and run: whose options they are.
-const SCRIPTS: &[(&str, &str)] = &[("pure/choice/advise/src/script/", "the providers' tools and mdadm")];
+const SCRIPTS: &[(&str, &str)] = &[
+    ("pure/choice/advise/src/script/", "the providers' tools and mdadm"),
+    ("pure/choice/demand/src/dool.rs", "dool's and dstat's"),
+    ("pure/choice/demand/src/other_tools.rs", "what records a demand"),
+    ("pure/strangers/imported/src/other_tools.rs", "what measures"),
+];
 
 /// Options in string literals, outside the command.
 pub(super) fn flags(tree: &Tree) -> Vec<Finding> {

@@ -85,7 +85,13 @@ fn is_of_another_kind(error: &Error) -> bool {
     match error {
         Error::Refused(refusal) => matches!(**refusal, Refusal::NoText { .. }),
         Error::Import(error) => {
-            matches!(error, ImportError::Unknown { .. } | ImportError::Empty { .. } | ImportError::Syntax { .. })
+            matches!(
+                error,
+                ImportError::Unknown { .. }
+                    | ImportError::OtherTool { .. }
+                    | ImportError::Empty { .. }
+                    | ImportError::Syntax { .. }
+            )
         }
         _ => false,
     }

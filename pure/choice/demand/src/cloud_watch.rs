@@ -199,7 +199,7 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
             in_flight: of(Metric::InFlight).or_else(|| spent.map(|spent| spent / length_s)),
             latency_ns: spent.filter(|_| count > 0.0).map(|spent| spent / count * 1e9),
             at_limit: limited.contains(&time).then_some(AtLimit::Reported),
-            limited_part: None,
+            ..DemandInterval::default()
         };
         blocks.entry(time).or_insert_with(|| Block { length_s, rows: Vec::new() }).rows.push((device, row));
     }

@@ -1,5 +1,6 @@
 //! The rows of several devices, added up to one demand.
 
+use crate::consistency;
 use crate::error::DemandError;
 use crate::limited::mark_limited;
 use crate::options::ReadOptions;
@@ -125,7 +126,7 @@ fn limit_of_one(device: &str, blocks: &[Block]) -> Option<String> {
 pub(crate) fn combined(
     source: &str,
     source_name: &str,
-    blocks: Vec<Block>,
+    mut blocks: Vec<Block>,
     options: &ReadOptions,
     mut notes: Vec<String>,
 ) -> Result<Demand, DemandError> {
@@ -157,6 +158,10 @@ pub(crate) fn combined(
         }
         options.devices.iter().cloned().collect()
     };
+    if chosen.len() <= DEVICES_MAX {
+        let devices: Vec<&str> = chosen.iter().map(String::as_str).collect();
+        notes.extend(consistency::hold(&mut blocks, &devices));
+    }
     let left_out: Vec<&str> = all.difference(&chosen).map(String::as_str).collect();
     if chosen.len() > 1 {
         let names: Vec<&str> = chosen.iter().map(String::as_str).collect();

@@ -5,13 +5,23 @@
 pub enum DemandError {
     /// Nothing in the file says what it is.
     #[error(
-        "{source_name} is none of the known forms: iostat text, sysstat JSON (iostat -o JSON, sadf -j), sadf -d, sar -d, Windows \
-         performance log (CSV), Azure Monitor JSON, CloudWatch JSON. For a table of a cloud's console, take the JSON: `aws cloudwatch \
-         get-metric-data`, or `az monitor metrics list -o json`. A trace is named by itself: `loadline advise TRACE`"
+        "{source_name} is none of the known forms: iostat text, sysstat JSON (iostat -o JSON, sadf -j), sadf -d, sar -d, dool CSV, Windows \
+         performance log (CSV), Azure Monitor JSON, CloudWatch JSON, Google Cloud Monitoring JSON, Prometheus JSON. Results of a \
+         measurement go to `loadline import`. A trace is named by itself: `loadline advise TRACE`"
     )]
     Unknown {
         /// The file.
         source_name: String,
+    },
+    /// What a known tool writes, and no demand can be read from.
+    #[error("{source_name} is {what}: {remedy}")]
+    OtherTool {
+        /// The file.
+        source_name: String,
+        /// What it is.
+        what: &'static str,
+        /// What to record or to run instead.
+        remedy: &'static str,
     },
     /// A binary performance log.
     #[error("{source_name} is a binary performance log: convert it with `relog {source_name} -f CSV -o log.csv`")]

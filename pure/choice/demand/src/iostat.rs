@@ -22,6 +22,12 @@ pub(crate) enum Meaning {
     ReadAwait,
     WriteAwait,
     InFlight,
+    /// The mean size of all requests, of reads, of writes.
+    Size(f64),
+    ReadSize(f64),
+    WriteSize(f64),
+    /// Percent of the time.
+    Busy,
     /// Known, and not needed.
     Other,
 }
@@ -61,6 +67,13 @@ const COLUMNS: &[(&str, Meaning)] = &[
     ("w_await", Meaning::WriteAwait),
     ("avgqu-sz", Meaning::InFlight),
     ("aqu-sz", Meaning::InFlight),
+    ("avgrq-sz", Meaning::Size(SECTOR)),
+    ("areq-sz", Meaning::Size(KIB)),
+    ("rareq-sz", Meaning::ReadSize(KIB)),
+    ("wareq-sz", Meaning::WriteSize(KIB)),
+    ("%util", Meaning::Busy),
+    ("util", Meaning::Busy),
+    ("util-percent", Meaning::Busy),
 ];
 
 /// Columns that are known, and not needed.
@@ -71,15 +84,8 @@ const OTHERS: &[&str] = &[
     "%rrqm",
     "%wrqm",
     "%drqm",
-    "avgrq-sz",
-    "areq-sz",
-    "rareq-sz",
-    "wareq-sz",
     "dareq-sz",
     "svctm",
-    "%util",
-    "util",
-    "util-percent",
     "d/s",
     "dkB/s",
     "dMB/s",
@@ -128,6 +134,7 @@ pub(crate) fn interval(columns: &[Meaning], values: &[&str]) -> Option<(String, 
     let mut row = DemandInterval::default();
     let mut device = None;
     let (mut together, mut read_await, mut write_await, mut both_await) = (None, None, None, None);
+    let (mut size, mut read_size, mut write_size) = (None, None, None);
     for (column, text) in columns.iter().zip(values) {
         match column {
             Meaning::Device => device = Some((*text).to_owned()),
@@ -141,6 +148,10 @@ pub(crate) fn interval(columns: &[Meaning], values: &[&str]) -> Option<(String, 
             Meaning::ReadAwait => read_await = Some(number(text)?),
             Meaning::WriteAwait => write_await = Some(number(text)?),
             Meaning::InFlight => row.in_flight = Some(number(text)?),
+            Meaning::Size(unit) => size = Some(with_unit(text, *unit)?),
+            Meaning::ReadSize(unit) => read_size = Some(with_unit(text, *unit)?),
+            Meaning::WriteSize(unit) => write_size = Some(with_unit(text, *unit)?),
+            Meaning::Busy => row.busy = Some(number(text)? / 100.0),
         }
     }
     let has_own = columns.contains(&Meaning::Reads);
@@ -151,6 +162,12 @@ pub(crate) fn interval(columns: &[Meaning], values: &[&str]) -> Option<(String, 
         (row.reads_per_s, row.writes_per_s) = (all * reads, all * (1.0 - reads));
     }
     let requests = row.requests_per_s();
+    // Discards are among the sizes and requests of all, and not among the bytes: of them together nothing follows.
+    row.sized_bytes_per_s = match (read_size, write_size, size.filter(|_| has_own)) {
+        (Some(read), Some(write), _) => Some(read * row.reads_per_s + write * row.writes_per_s),
+        (_, _, Some(size)) => Some(size * requests),
+        _ => None,
+    };
     let mean_ms = both_await.or_else(|| {
         let (reads, writes) = (read_await?, write_await?);
         (requests > 0.0).then(|| (reads * row.reads_per_s + writes * row.writes_per_s) / requests)

@@ -7,11 +7,15 @@
 mod azure_monitor;
 mod cloud_watch;
 mod combined;
+mod consistency;
+mod dool;
 mod error;
+mod google_metrics;
 mod iostat;
 mod limited;
 mod number;
 mod options;
+mod other_tools;
 mod perfmon;
 mod prometheus;
 mod reading;

@@ -22,6 +22,8 @@ const VERY_LEVEL_SHARE: f64 = 0.25;
 const FLAT: f64 = 0.02;
 const FLAT_SHARE: f64 = 0.5;
 const FLAT_COUNT: usize = 10;
+/// A device that is busy for less of the time has an empty queue at times.
+const ALWAYS_BUSY: f64 = 0.9;
 /// Rates below this are idle.
 const ACTIVE_MIN: f64 = 1.0;
 
@@ -85,7 +87,9 @@ fn level(intervals: &[DemandInterval], rate: fn(&DemandInterval) -> f64, active_
         (None, Some(_)) => is_queued && share >= VERY_LEVEL_SHARE,
         (None, None) => share >= VERY_LEVEL_SHARE,
     };
-    is_limit.then(|| intervals.iter().map(|one| rate(one) >= active_min && is_level(one)).collect())
+    // Where requests queue for a limit, the device is never without one.
+    let is_busy = median(&at_top, |one| one.busy).is_none_or(|busy| busy >= ALWAYS_BUSY);
+    (is_limit && is_busy).then(|| intervals.iter().map(|one| rate(one) >= active_min && is_level(one)).collect())
 }
 
 /// The intervals at a top at which most of them lie, whether or not something queues there.
@@ -104,7 +108,10 @@ fn flat(intervals: &[DemandInterval], rate: fn(&DemandInterval) -> f64, active_m
 fn always_queued(intervals: &[DemandInterval]) -> bool {
     let active: Vec<f64> =
         intervals.iter().filter(|one| one.requests_per_s() >= ACTIVE_MIN).filter_map(|one| one.in_flight).collect();
-    if active.len() < LEVEL_COUNT {
+    let is_idle_at_times = intervals
+        .iter()
+        .any(|one| one.requests_per_s() >= ACTIVE_MIN && one.busy.is_some_and(|busy| busy < ALWAYS_BUSY));
+    if active.len() < LEVEL_COUNT || is_idle_at_times {
         return false;
     }
     let mean = active.iter().sum::<f64>() / active.len() as f64;

@@ -3,7 +3,10 @@
 use crate::error::DemandError;
 use crate::options::ReadOptions;
 use crate::series::Demand;
-use crate::{azure_monitor, cloud_watch, iostat, limited, perfmon, prometheus, sadf, sysstat_json};
+use crate::{
+    azure_monitor, cloud_watch, dool, google_metrics, iostat, limited, other_tools, perfmon, prometheus, sadf,
+    sysstat_json,
+};
 use serde_json::Value as Json;
 
 /// The forms that are read.
@@ -25,6 +28,10 @@ pub enum Form {
     CloudWatch,
     /// `promtool query range -o json`, or the answer of Prometheus' API.
     Prometheus,
+    /// Google Cloud's `timeSeries.list`.
+    CloudMonitoring,
+    /// `dool --output` and `dstat --output`.
+    Dool,
 }
 
 /// Characters within which a file names its kind.
@@ -43,6 +50,7 @@ pub fn form_of(text: &str) -> Option<Form> {
             Err(_) if begins_with("\"MetricDataResults\"") || begins_with("\"Datapoints\"") => Some(Form::CloudWatch),
             Err(_) if begins_with("\"timeseries\"") => Some(Form::AzureMonitor),
             Err(_) if begins_with("\"__name__\"") => Some(Form::Prometheus),
+            Err(_) if begins_with("\"timeSeries\"") => Some(Form::CloudMonitoring),
             Err(_) => None,
         };
     }
@@ -60,6 +68,9 @@ pub fn form_of(text: &str) -> Option<Form> {
         if iostat::is_header(&words) {
             return Some(Form::Iostat);
         }
+        if dool::is_one(line) {
+            return Some(Form::Dool);
+        }
     }
     None
 }
@@ -67,6 +78,9 @@ pub fn form_of(text: &str) -> Option<Form> {
 fn form_of_json(json: &Json) -> Option<Form> {
     if prometheus::is_one(json) {
         return Some(Form::Prometheus);
+    }
+    if google_metrics::is_one(json) {
+        return Some(Form::CloudMonitoring);
     }
     let first = json.as_array().and_then(|all| all.first()).unwrap_or(json);
     if json.get("sysstat").is_some() {
@@ -86,7 +100,7 @@ fn form_of_json(json: &Json) -> Option<Form> {
 pub fn read(bytes: &[u8], source_name: &str, options: &ReadOptions) -> Result<Demand, DemandError> {
     let text = decoded(bytes, source_name)?;
     let text = text.trim_start_matches('\u{feff}');
-    let form = form_of(text).ok_or_else(|| DemandError::Unknown { source_name: source_name.to_owned() })?;
+    let form = form_of(text).ok_or_else(|| other_tools::error(text, source_name))?;
     let mut demand = match form {
         Form::Iostat => iostat::read(text, source_name, options)?,
         Form::Sar => sadf::read_sar(text, source_name, options)?,
@@ -96,6 +110,8 @@ pub fn read(bytes: &[u8], source_name: &str, options: &ReadOptions) -> Result<De
         Form::AzureMonitor => azure_monitor::read(text, source_name, options)?,
         Form::CloudWatch => cloud_watch::read(text, source_name, options)?,
         Form::Prometheus => prometheus::read(text, source_name, options)?,
+        Form::CloudMonitoring => google_metrics::read(text, source_name, options)?,
+        Form::Dool => dool::read(text, source_name, options)?,
     };
     demand.leave_out_impossible(source_name)?;
     limited::mark_limited(&mut demand);

@@ -158,6 +158,7 @@ fn intervals_of(cell: &CellRecord, trial: &TrialRecord, notes: &mut Vec<String>)
             latency_ns: (requests > 0.0 && fell_behind.is_none()).then(|| second.outstanding / requests * NS_PER_S),
             at_limit: at_limit.filter(|_| requests > 0.0),
             limited_part: recorded_part,
+            ..DemandInterval::default()
         }
     });
     each.filter(|interval| interval.length_s > 0.0).collect()
@@ -182,6 +183,7 @@ fn watched(watch: &WatchRecord) -> Vec<DemandInterval> {
             latency_ns: (requests > 0).then(|| (tick.read_ms + tick.write_ms) as f64 * 1e6 / requests as f64),
             at_limit: limit.map(|(limit, _)| limit.into()),
             limited_part: limit.map(|(_, share)| share),
+            ..DemandInterval::default()
         }
     };
     watch.looked_at().map(of).filter(|interval| interval.length_s > 0.0).collect()

@@ -43,6 +43,12 @@ pub struct DemandInterval {
     /// The share of it for which that was so; `None`: all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_part: Option<f64>,
+    /// The share of it in which at least one request was in flight; `None` if the source does not say.
+    #[serde(skip)]
+    pub busy: Option<f64>,
+    /// What its rates come to with the mean sizes that the source prints beside them, bytes per second; `None` if it prints none.
+    #[serde(skip)]
+    pub sized_bytes_per_s: Option<f64>,
 }
 
 /// Why an interval's rates are only a lower bound of the demand.
@@ -122,7 +128,7 @@ impl DemandInterval {
     }
 
     /// A rate that no storage has, with its unit.
-    fn impossible(&self) -> Option<(f64, &'static str)> {
+    pub(crate) fn impossible(&self) -> Option<(f64, &'static str)> {
         let rates = [
             (self.reads_per_s, REQUESTS_MAX, "reads/s"),
             (self.writes_per_s, REQUESTS_MAX, "writes/s"),
@@ -146,6 +152,8 @@ impl DemandInterval {
             (Some(one), Some(two)) => Some(one + two),
             (one, two) => one.or(two),
         };
+        let both =
+            |own: Option<f64>, other: Option<f64>, of: fn(f64, f64) -> f64| own.zip(other).map(|(a, b)| of(a, b));
         Self {
             length_s: self.length_s.max(other.length_s),
             reads_per_s: self.reads_per_s + other.reads_per_s,
@@ -156,6 +164,9 @@ impl DemandInterval {
             latency_ns: latency,
             at_limit: self.at_limit.or(other.at_limit),
             limited_part: Some(self.limited_share().max(other.limited_share())),
+            // The one that is busier: how their times overlap is not known.
+            busy: both(self.busy, other.busy, f64::max),
+            sized_bytes_per_s: both(self.sized_bytes_per_s, other.sized_bytes_per_s, |a, b| a + b),
         }
     }
 }

@@ -143,7 +143,7 @@ fn intervals(records: &[TraceRecord], recorded_ns: u64) -> Vec<DemandInterval> {
             in_flight: is_answered.then(|| sum.in_flight_ns as f64 / NS_PER_S as f64 / length_s),
             latency_ns: (sum.answered > 0).then(|| sum.took_ns as f64 / sum.answered as f64),
             at_limit: None,
-            limited_part: None,
+            ..DemandInterval::default()
         }
     };
     sums.iter().enumerate().map(of).collect()

@@ -377,3 +377,116 @@ fn counters_of_prometheus_become_rates_in_both_of_its_forms() {
     let rates = both[0].replace("_total", "_rate");
     assert!(refused(&rates).contains("no metric in it is known"));
 }
+
+/// A series of Google Cloud's answer, as the API's page and public answers have it: 500 reads a second and 100 writes.
+fn google(metric: &str, kind: &str, device: &str, values: &[f64]) -> String {
+    let is_rate = kind == "GAUGE";
+    let point = |(place, value): (usize, &f64)| {
+        let end = format!("2026-03-12T12:{:02}:00Z", 10 + place);
+        let start = if is_rate { end.clone() } else { format!("2026-03-12T12:{:02}:00.001Z", 9 + place) };
+        let value = if is_rate { format!(r#""doubleValue": {value}"#) } else { format!(r#""int64Value": "{value}""#) };
+        format!(r#"{{"interval": {{"startTime": "{start}", "endTime": "{end}"}}, "value": {{{value}}}}}"#)
+    };
+    // The newest first.
+    let points: Vec<String> = values.iter().enumerate().map(point).rev().collect();
+    format!(
+        r#"{{"metric": {{"labels": {{"instance_name": "db", "device_name": "{device}", "storage_type": "pd-ssd"}}, "type": "compute.googleapis.com/instance/disk/{metric}"}},
+            "resource": {{"type": "gce_instance", "labels": {{"instance_id": "1", "zone": "a"}}}}, "metricKind": "{kind}", "valueType": "INT64", "points": [{}]}}"#,
+        points.join(", ")
+    )
+}
+
+#[test]
+fn google_clouds_counts_and_rates_become_the_same() {
+    let answer = |kind: &str, unit: &str, times: f64| {
+        let all = [
+            ("read_ops_count", 500.0),
+            ("write_ops_count", 100.0),
+            ("read_bytes_count", 4_096_000.0),
+            ("write_bytes_count", 1_638_400.0),
+        ];
+        let series: Vec<String> =
+            all.iter().map(|(name, per_s)| google(name, kind, "data", &[per_s * times; 4])).collect();
+        let throttled = google("throttled_read_ops_count", kind, "data", &[0.0, 0.0, 7.0, 0.0]);
+        format!(r#"{{"timeSeries": [{}, {throttled}], "unit": "{unit}"}}"#, series.join(", "))
+    };
+    let sums = answer("DELTA", "1", 60.0);
+    assert_eq!(form_of(&sums), Some(Form::CloudMonitoring));
+    for text in [sums.clone(), answer("GAUGE", "1/s", 1.0), format!("[{sums}]")] {
+        let demand = of(&text);
+        let one = demand.intervals[0];
+        assert_eq!((one.reads_per_s, one.writes_per_s, one.length_s), (500.0, 100.0, 60.0), "{text}");
+        assert_eq!((one.read_size(), one.write_size()), (Some(8192.0), Some(16384.0)));
+        let marks: Vec<bool> = demand.intervals.iter().map(|one| one.at_limit == Some(AtLimit::Reported)).collect();
+        assert_eq!(marks, [false, false, true, false]);
+    }
+    // A mean of counts is no rate, and a counter is none.
+    for (kind, unit) in [("GAUGE", "1"), ("CUMULATIVE", "1")] {
+        let told = refused(&answer(kind, unit, 1.0));
+        assert!(told.contains("ALIGN_RATE"), "{told}");
+    }
+    let cut = &sums[..sums.len() - 40];
+    assert!(refused(cut).contains("no complete JSON"), "{}", refused(cut));
+}
+
+#[test]
+fn tables_of_consoles_are_answered_with_the_command_that_gives_the_json() {
+    for (table, command) in [
+        (
+            "Id,,m1,m2\nLabel,,VolumeReadOps,VolumeWriteOps\n2026/05/06 07:00:00,,150000,30000\n",
+            "aws cloudwatch get-metric-data",
+        ),
+        ("timestamp,ReadIOPS,WriteIOPS\n2026-05-06 07:00,3,4\n", "aws cloudwatch get-metric-data"),
+        (
+            "TimeGenerated [UTC],Computer,ObjectName,CounterName,CounterValue\n\"5/6/2026, 7:00:00.000 AM\",vm,a,b,1\n",
+            "az monitor metrics list",
+        ),
+        ("Timestamp,Data Disk Read Operations/Sec (Avg)\n2026-05-06T07:00:00Z,3\n", "az monitor metrics list"),
+        ("TimeSeries ID,instance_id\nproject_id: p,1\n2026-05-06,3\n", "monitoring.googleapis.com"),
+    ] {
+        let told = refused(table);
+        assert!(told.contains(command), "{told}");
+    }
+}
+
+#[test]
+fn a_mean_size_that_contradicts_rates_and_bytes_counts_and_both_are_said() {
+    // Bytes in sectors under a heading of KiB, as from a script that renames columns.
+    let half = BLOCK_12.replace("4000.00", "8000.00").replace("1600.00", "3200.00");
+    let text = format!("05/06/24 07:08:09\n{half}05/06/24 07:09:09\n{half}05/06/24 07:10:09\n{half}");
+    let demand = of(&text);
+    is_the_sample(&demand, 18.33, 11.0);
+    assert!(
+        demand.notes.iter().any(|note| note.contains("11200 KiB a second are told") && note.contains("5600 KiB")),
+        "{:?}",
+        demand.notes
+    );
+    // A queue that rates and latencies contradict is not taken for a limit.
+    let queue = BLOCK_12.replace("11.01", "110.1");
+    let demand = of(&format!("05/06/24 07:08:09\n{queue}05/06/24 07:09:09\n{queue}05/06/24 07:10:09\n{queue}"));
+    assert!(demand.intervals.iter().all(|one| one.in_flight.is_none() && one.latency_ns.is_none()), "{demand:?}");
+    assert!(
+        demand.notes.iter().any(|note| note.contains("110.10 requests in flight") && note.contains("11.00")),
+        "{:?}",
+        demand.notes
+    );
+}
+
+#[test]
+fn a_disk_that_is_idle_at_times_is_at_no_limit_of_its_own() {
+    // The same highest rate in many minutes, and a queue of two, at 60 % and at all of the time.
+    let limited = |busy: &str| {
+        let minute = |at: u32| {
+            let (reads, wait, queue) = if at.is_multiple_of(3) { (500, 4.0, 2.0) } else { (100 + 9 * at, 1.0, 0.4) };
+            let block = BLOCK_12
+                .replace(" 500.00   4000.00 ", &format!(" {reads}.00   {}.00 ", reads * 8))
+                .replace("99.50", busy);
+            let block = block
+                .replace("20.00     8.00", &format!("{wait:.2}     8.00"))
+                .replace("10.00    16.00", &format!("{wait:.2}    16.00"));
+            format!("05/06/24 07:{at:02}:09\n{}", block.replace("11.01", &format!("{queue:.2}")))
+        };
+        of(&(0..40).map(minute).collect::<String>()).limited_share()
+    };
+    assert!(limited("60.00") < 0.01 && limited("99.50") > 0.2, "{} {}", limited("60.00"), limited("99.50"));
+}

@@ -14,12 +14,22 @@ pub enum ImportError {
     /// No form that is known.
     #[error(
         "{source_name} holds no results of a form that is known: loadline reads fio (JSON, normal text, terse), diskspd, \
-         CrystalDiskMark, KDiskMark, Iometer, elbencho, vdbench, sysbench fileio, ioping, hdparm and dd; a trace goes to `loadline \
+         CrystalDiskMark, KDiskMark, Iometer, elbencho, vdbench, sysbench fileio, pg_test_fsync, ioping, hdparm and dd; a trace goes to `loadline \
          replay`, and what iostat, sar or a cloud's metrics say to `loadline advise`"
     )]
     Unknown {
         /// The file.
         source_name: String,
+    },
+    /// What a known tool writes, and no result of storage can be read from.
+    #[error("{source_name} is {what}: {remedy}")]
+    OtherTool {
+        /// The file.
+        source_name: String,
+        /// What it is.
+        what: &'static str,
+        /// What to do instead.
+        remedy: &'static str,
     },
     /// It is an export of loadline.
     #[error(

@@ -3,12 +3,15 @@
 //! Nothing is made up. A figure that a tool does not report is missing. A load without an equivalent is left out, and
 //! the caller learns of it.
 
+mod consistency;
 mod crystaldiskmark;
 mod diskspd;
 mod elbencho;
 mod error;
 pub mod fio;
 mod iometer;
+mod other_tools;
+mod pg_test_fsync;
 mod quick_looks;
 mod sysbench;
 mod told;
@@ -94,7 +97,7 @@ type Recognises = fn(&str) -> bool;
 type Reader = fn(Source<'_>) -> Result<Results, ImportError>;
 
 /// The forms besides fio's JSON: how a text of it is known, and its reader. The first that knows a text reads it.
-const FORMS: [(Recognises, Reader); 15] = [
+const FORMS: [(Recognises, Reader); 18] = [
     (fio::is_hist_log, fio::hist_log),
     (diskspd::is_xml, diskspd::read_xml),
     (iometer::is_one, iometer::read),
@@ -105,6 +108,9 @@ const FORMS: [(Recognises, Reader); 15] = [
     (diskspd::is_text, diskspd::read_text),
     (sysbench::is_one, sysbench::read),
     (quick_looks::is_ioping, quick_looks::ioping),
+    (quick_looks::is_ioping_json, quick_looks::ioping_json),
+    (quick_looks::is_ioping_raw, quick_looks::ioping_raw),
+    (pg_test_fsync::is_one, pg_test_fsync::read),
     (quick_looks::is_hdparm, quick_looks::hdparm),
     (fio::is_terse, fio::terse),
     (fio::is_normal, fio::normal),
@@ -123,7 +129,7 @@ pub fn read(text: &str, source: &str, written_unix_s: u64) -> Result<Results, Im
     match fio::read(text, source, written_unix_s) {
         Err(ImportError::Unknown { source_name }) => {
             let reader = FORMS.iter().find(|(is_one, _)| is_one(text)).map(|(_, reader)| reader);
-            reader.map_or(Err(ImportError::Unknown { source_name }), |reader| reader(own))
+            reader.map_or_else(|| Err(other_tools::error(text, source_name)), |reader| reader(own))
         }
         read => read,
     }

@@ -1,11 +1,16 @@
 //! dd, hdparm and ioping: one figure each.
 
 use crate::told::{Figures, Shape, Source, Told, after, between, latency, leading, results, unit_bytes};
+use crate::value::At;
 use crate::{ImportError, Results};
 use loadline_block::Operation;
+use serde_json::Value;
 
 /// hdparm reads so much at once (`TIMING_BUF_MB`).
 const HDPARM_BLOCK: u64 = 2 << 20;
+/// What no output of ioping tells.
+const IOPING: &str = "Its iops are one over the mean latency, not a rate that was held: it waits between requests. Whether they went through \
+                      the page cache (-D) and fell anywhere (-L) is not told";
 const SECTOR: f64 = loadline_units::SECTOR.get() as f64;
 
 /// The last line of dd: `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 5.36871 s, 200 MB/s`, as GNU, BSD and `BusyBox` write it.
@@ -205,11 +210,7 @@ pub(crate) fn ioping(source: Source<'_>) -> Result<Results, ImportError> {
             let operation = if is_write { Operation::Write } else { Operation::Read };
             let figures = Figures { count, bytes: block.saturating_mul(count), latency: latency(mean, Some(min), max) };
             told.operations = vec![(operation, figures)];
-            told.unknown.push(
-                "Its iops are one over the mean latency, not a rate that was held: it waits between requests. Whether they went \
-                 through the page cache (-D) and fell anywhere (-L) is not told"
-                    .to_owned(),
-            );
+            told.unknown.push(IOPING.to_owned());
             loads.push(told);
         }
     }
@@ -217,6 +218,84 @@ pub(crate) fn ioping(source: Source<'_>) -> Result<Results, ImportError> {
         .lines()
         .find_map(|(_, line)| between(line, "ioping ", " ").filter(|v| v.starts_with(|c: char| c.is_ascii_digit())));
     results(source, "ioping", version, loads, vec!["the file's own time is taken".to_owned()])
+}
+
+/// Whether a text is of `ioping -json`: a list whose entries are requests, and at its end their statistics.
+pub(crate) fn is_ioping_json(text: &str) -> bool {
+    text.trim_start().starts_with('[') && text.contains("\"stat\"") && text.contains("\"mdev\"")
+}
+
+/// Reads what `ioping -json` printed.
+pub(crate) fn ioping_json(source: Source<'_>) -> Result<Results, ImportError> {
+    let entries: Vec<Value> = serde_json::from_str(source.text)
+        .map_err(|error| ImportError::CutOff { source_name: source.name.to_owned(), line: error.line().max(1) })?;
+    let (mut is_write, mut loads) = (false, Vec::new());
+    for entry in &entries {
+        let top = At::top(entry, source.name);
+        if let Some(operation) = entry.pointer("/io/operation").and_then(Value::as_str) {
+            is_write = operation == "write";
+        }
+        let Some(stat) = top.get("stat") else { continue };
+        let figure = |key: &str| stat.get(key).ok_or_else(|| stat.error(format!("has no {key}")))?.number();
+        let (count, bytes) = (figure("count")?, figure("size")?);
+        let block = (bytes / count.max(1.0)).round() as u64;
+        let shape = Shape {
+            is_random: true,
+            reads: f64::from(u8::from(!is_write)),
+            block: block.max(1),
+            depth: 1,
+            threads: 1,
+            is_buffered: false,
+        };
+        let mut told = Told::new("ioping", "told", &shape);
+        told.target = entry.pointer("/target/path").and_then(Value::as_str).map(str::to_owned);
+        told.seconds = figure("time")? / 1e9;
+        told.began_ms = top.get("timestamp").map(|at| at.number()).transpose()?.map(|s| (s * 1e3) as u64);
+        let latency = latency(figure("avg")?, Some(figure("min")?), figure("max")?);
+        let operation = if is_write { Operation::Write } else { Operation::Read };
+        told.operations = vec![(operation, Figures { count: count as u64, bytes: bytes as u64, latency })];
+        told.unknown.push(IOPING.to_owned());
+        loads.push(told);
+    }
+    results(source, "ioping", None, loads, Vec::new())
+}
+
+/// Figures of a line of `ioping -p` and `ioping -B`: requests, their time in ns, requests and bytes a second, least, mean, largest latency
+/// and its deviation in ns, and requests with their time, waits included.
+const RAW: usize = 10;
+
+/// The figures of such a line: its mean is its time over its requests.
+fn raw(line: &str) -> Option<[f64; RAW]> {
+    let figures: Vec<f64> =
+        line.split(' ').map(|word| word.parse::<u64>().ok().map(|whole| whole as f64)).collect::<Option<_>>()?;
+    let figures: [f64; RAW] = figures.try_into().ok()?;
+    (figures[0] > 0.0 && (figures[1] / figures[0] - figures[5]).abs() < 2.0).then_some(figures)
+}
+
+/// Whether a text is of such lines alone.
+pub(crate) fn is_ioping_raw(text: &str) -> bool {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.next().is_some_and(|line| raw(line.trim()).is_some())
+}
+
+/// Reads what `ioping -p` or `ioping -B` printed.
+pub(crate) fn ioping_raw(source: Source<'_>) -> Result<Results, ImportError> {
+    let (mut count, mut ns, mut bytes, mut least, mut most) = (0.0, 0.0, 0.0, f64::INFINITY, 0.0_f64);
+    for (line, text) in source.lines().filter(|(_, text)| !text.trim().is_empty()) {
+        let own = raw(text.trim()).ok_or_else(|| source.error(line, "is no line of ioping's raw statistics"))?;
+        (count, ns, bytes) = (count + own[0], ns + own[1], bytes + own[3] * own[1] / 1e9);
+        (least, most) = (least.min(own[4]), most.max(own[6]));
+    }
+    let block = ((bytes / count / SECTOR).round() * SECTOR).max(1.0) as u64;
+    let shape = Shape { is_random: true, reads: 1.0, block, depth: 1, threads: 1, is_buffered: false };
+    let mut told = Told::new("ioping", "told", &shape);
+    told.seconds = ns / 1e9;
+    let latency = latency(ns / count, Some(least), most);
+    let figures = Figures { count: count as u64, bytes: block.saturating_mul(count as u64), latency };
+    told.operations = vec![(Operation::Read, figures)];
+    told.unknown.push(IOPING.to_owned());
+    told.unknown.push("Whether it read or wrote is not told: reads are taken".to_owned());
+    results(source, "ioping", None, vec![told], vec!["the file's own time is taken".to_owned()])
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 /// How long it runs where the text does not tell it.
 const SECONDS_DEFAULT: f64 = 10.0;
+/// Requests in flight of the asynchronous mode, unless it was told otherwise (`file-async-backlog`).
+const ASYNC_DEPTH: u64 = 128;
 
 /// Whether a text is of sysbench's file test.
 pub(crate) fn is_one(text: &str) -> bool {
@@ -87,11 +89,12 @@ pub(crate) fn read(source: Source<'_>) -> Result<Results, ImportError> {
     let (Some(kind), Some(block)) = (kind, block) else {
         return Err(source.error(0, "does not tell the test or the size of its blocks"));
     };
-    let load = load(kind, flags, block, &figures);
+    let is_async = source.lines().any(|(_, line)| line.starts_with("Using asynchronous I/O mode"));
+    let load = load(kind, flags, is_async, block, &figures);
     results(source, "sysbench", version, vec![load], vec!["the file's own time is taken".to_owned()])
 }
 
-fn load(kind: &str, flags: Option<&str>, block: f64, figures: &BTreeMap<&str, f64>) -> Told {
+fn load(kind: &str, flags: Option<&str>, is_async: bool, block: f64, figures: &BTreeMap<&str, f64>) -> Told {
     let get = |key: &str| figures.get(key).copied();
     let seconds = get("seconds").unwrap_or(SECONDS_DEFAULT);
     let operation = |name: &str| -> Figures {
@@ -117,7 +120,8 @@ fn load(kind: &str, flags: Option<&str>, block: f64, figures: &BTreeMap<&str, f6
         is_random: lower.contains("random"),
         reads,
         block: block as u64,
-        depth: 1,
+        // How many wait in the asynchronous mode is not printed.
+        depth: if is_async { ASYNC_DEPTH } else { 1 },
         threads: get("threads").unwrap_or(1.0) as u64,
         is_buffered: !is_direct,
     };
@@ -127,6 +131,8 @@ fn load(kind: &str, flags: Option<&str>, block: f64, figures: &BTreeMap<&str, f6
         (Some(mean), Some(max)) => latency(mean * 1e6, get("min").map(|ms| ms * 1e6), max * 1e6),
         _ => None,
     };
+    // Of the asynchronous mode they are those of submissions.
+    let own = own.filter(|_| !is_async);
     let own = own
         .map(|own| loadline_record::HistogramSnapshot { p95: get("p95").map(|ms| (ms * 1e6).round() as u64), ..own });
     (read.latency, write.latency) = (own, own);
@@ -139,6 +145,12 @@ fn load(kind: &str, flags: Option<&str>, block: f64, figures: &BTreeMap<&str, f6
         }
     } else {
         told.unknown.push("Its latencies are over all events, without a difference".to_owned());
+    }
+    if is_async {
+        told.unknown.push(format!(
+            "How many requests were in flight at once is not printed: {ASYNC_DEPTH} are taken, its default. Its latencies are those of \
+             submissions alone, and left out"
+        ));
     }
     if get("seconds").is_none() {
         told.unknown.push("How long it ran is not told: 10 s are taken, its default".to_owned());

@@ -1,6 +1,6 @@
 //! Loads as tools report them in their own words: figures with their place, and the way to a job.
 
-use crate::{ImportError, Job, LeftOut, Results};
+use crate::{ImportError, Job, LeftOut, Results, consistency};
 use loadline_block::Operation;
 use loadline_record::{EngineUsed, HistogramSnapshot, OperationRecord, Series, Surroundings, TrialRecord};
 use loadline_units::{Bytes, Date, Duration, Ratio, SECTOR};
@@ -222,7 +222,7 @@ impl Told {
 
     /// The job, or why it is none of ours.
     fn job(self, source: Source<'_>, by: &str) -> Result<Job, LeftOut> {
-        let Self { name, target, engine, mut spec, seconds, warm_up_s, operations, series, began_ms, mut unknown } =
+        let Self { name, target, engine, mut spec, seconds, warm_up_s, mut operations, series, began_ms, mut unknown } =
             self;
         let out = |why: String| LeftOut { name: name.clone(), why };
         let moves = |operation: &Operation| *operation != Operation::Flush;
@@ -237,6 +237,7 @@ impl Told {
         if operations.iter().filter_map(|(_, figures)| figures.latency).any(|latency| !is_ordered(&latency)) {
             return Err(out("its latencies contradict each other: the least exceeds the largest".to_owned()));
         }
+        unknown.extend(consistency::hold(&spec, seconds, &mut operations));
         // Buffered blocks may have any size.
         let mut checked = spec.clone();
         for block in &mut checked.blocks {

@@ -173,8 +173,9 @@ pub(super) fn read(document: &Document<'_>, results: &mut Results) -> Result<(),
 
 /// Entries of several machines: the sum of all is left out, and each has the name of its machine.
 fn of_clients(entries: &mut Vec<Entry<'_>>) {
-    if entries.len() > 1 && entries.last().is_some_and(|last| last.name == ALL_CLIENTS && last.is_without_options()) {
-        entries.pop();
+    // With reports at intervals it does not stand last.
+    if entries.len() > 1 {
+        entries.retain(|entry| entry.name != ALL_CLIENTS || !entry.is_without_options());
     }
     let hosts: BTreeSet<String> = entries.iter().filter_map(|entry| entry.host.clone()).collect();
     for entry in entries {

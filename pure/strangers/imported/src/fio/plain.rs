@@ -11,6 +11,9 @@ const PERCENTILES: usize = 20;
 /// Fields of one direction in the terse form, up to version 4 and from 5 on.
 const FIELDS: [usize; 2] = [41, 47];
 
+/// Directions with lines of their own; `mixed` are all of a job together (`unified_rw_reporting`).
+const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "mixed"];
+
 /// Depths of the terse form, each up to the next.
 const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
@@ -147,15 +150,23 @@ pub(super) fn normal(source: Source<'_>) -> Result<Plain, ImportError> {
     }
     jobs.extend(reading.take().map(Reading::job));
     apart(&mut jobs);
+    let is_unified =
+        jobs.iter().any(|job| job.get("mixed").is_some() && job.get("read").is_none() && job.get("write").is_none());
     let mut document = json!({ "fio version": version, "jobs": jobs });
     if let Some(date) = date {
         document["timestamp"] = date.into();
     }
-    let unknown = vec![
+    let mut unknown = vec![
         "fio's normal text does not tell whether requests went through the page cache: it is taken that they did not (direct=1). Nor \
          does it tell whether their rate was held, what the target was and how large"
             .to_owned(),
     ];
+    if is_unified {
+        unknown.push(
+            "Nor does it tell the share of reads where both are reported as one: half is taken, fio's default"
+                .to_owned(),
+        );
+    }
     Ok(Plain { document, unknown, is_engine_unknown: false })
 }
 
@@ -214,6 +225,11 @@ impl Reading {
         Value::Object(self.job)
     }
 
+    /// Whether reads and writes are reported as one, and not each by itself as well.
+    fn is_unified(&self) -> bool {
+        self.job.contains_key("mixed") && !["read", "write", "trim"].iter().any(|own| self.job.contains_key(*own))
+    }
+
     fn part(&mut self, direction: &str) -> &mut Map<String, Value> {
         let entry = self.job.entry(direction.to_owned()).or_insert_with(|| Value::Object(Map::new()));
         entry.as_object_mut().expect("it was put so")
@@ -227,7 +243,7 @@ impl Reading {
         let Some((key, rest)) = trimmed.split_once(':') else { return Ok(()) };
         let words: Vec<&str> = key.split_whitespace().collect();
         match words.as_slice() {
-            [direction @ ("read" | "write" | "trim")] => self.take_direction(source, line, direction, rest),
+            [direction @ ("read" | "write" | "trim" | "mixed")] => self.take_direction(source, line, direction, rest),
             [kind @ ("slat" | "clat" | "lat" | "sync"), unit] if rest.contains("avg=") => {
                 self.percentiles = None;
                 let factor = factor(unit).ok_or_else(|| source.error(line, format!("{unit} is no unit of time")))?;
@@ -265,7 +281,7 @@ impl Reading {
         direction: &str,
         rest: &str,
     ) -> Result<(), ImportError> {
-        let direction = ["read", "write", "trim"].into_iter().find(|known| *known == direction).unwrap_or("read");
+        let direction = DIRECTIONS.into_iter().find(|known| *known == direction).unwrap_or("read");
         self.direction = Some(direction);
         self.percentiles = None;
         let lower = rest.to_ascii_lowercase();
@@ -307,8 +323,11 @@ impl Reading {
         let total = total.split([' ', ';']).next().unwrap_or_default().trim_end_matches(',');
         let counts: Vec<&str> = total.split([',', '/']).map(|one| one.split('=').next_back().unwrap_or(one)).collect();
         let block = self.job.get("job options").and_then(|options| options["bs"].as_str()?.parse::<u64>().ok());
-        for (direction, text) in ["read", "write", "trim"].into_iter().zip(counts) {
+        let is_unified = self.is_unified();
+        for (direction, text) in DIRECTIONS.into_iter().zip(counts) {
             let count = source.number(line, text)? as u64;
+            // Requests that are reported as one are counted as reads.
+            let direction = if is_unified && direction == "read" { "mixed" } else { direction };
             if count > 0 && self.job.contains_key(direction) {
                 let part = self.part(direction);
                 part.insert("total_ios".to_owned(), count.into());
