@@ -24,9 +24,24 @@ pub(super) fn format_of(bytes: &[u8]) -> Option<TraceFormat> {
         if blkparse_line(line).is_some() {
             return Some(TraceFormat::Blkparse);
         }
+        if fiu(line).is_some() {
+            return Some(TraceFormat::Fiu);
+        }
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         let number = |field: &str| field.parse::<f64>().is_ok();
         match fields.as_slice() {
+            ["Timestamp", "Response", "IOType", "LUN", "Offset", "Size"] => Some(TraceFormat::Systor),
+            // A part of a file has no heading.
+            [at, _, "R" | "W", lun, offset, size]
+                if at.contains('.') && [at, lun, offset, size].into_iter().all(|field| number(field)) =>
+            {
+                Some(TraceFormat::Systor)
+            }
+            [unit, place, size, "R" | "W" | "r" | "w", at, ..]
+                if at.contains('.') && [unit, place, size, at].into_iter().all(|field| number(field)) =>
+            {
+                Some(TraceFormat::Spc)
+            }
             [at, _, _, kind, offset, size, _]
                 if number(at) && operation(kind).is_some() && number(offset) && number(size) =>
             {
@@ -44,6 +59,18 @@ pub(super) fn format_of(bytes: &[u8]) -> Option<TraceFormat> {
             _ => None,
         }
     })
+}
+
+/// Why a text of no format is none.
+pub(super) fn unknown(bytes: &[u8]) -> ImportTraceError {
+    let is_of = |mark: &str| text_lines(bytes).take(HEAD_LINES).any(|line| line.starts_with(mark));
+    if is_of("TIME(ms)") {
+        return ImportTraceError::Bpftrace { tool: "biosnoop", lacks: "no places, sizes or directions" };
+    }
+    if is_of("I/O size (bytes) histograms") || is_of("Tracing block device I/O") {
+        return ImportTraceError::Bpftrace { tool: "bitesize or biolatency", lacks: "histograms and no requests" };
+    }
+    ImportTraceError::Unknown
 }
 
 /// Words of tools for operations.
@@ -85,6 +112,11 @@ pub(super) fn rows(bytes: &[u8], format: TraceFormat) -> Result<Rows, ImportTrac
         TraceFormat::Msr => of_lines(&mut |line| fields(line, msr)),
         TraceFormat::Alibaba => of_lines(&mut |line| fields(line, alibaba)),
         TraceFormat::Tencent => of_lines(&mut |line| fields(line, tencent)),
+        TraceFormat::Spc => of_lines(&mut |line| fields(line, spc)),
+        TraceFormat::Fiu => of_lines(&mut |line| fiu(line).map_or(Line::Odd, Line::Request)),
+        TraceFormat::Systor => of_lines(&mut |line| {
+            if line.starts_with("Timestamp,") { Line::Known } else { fields(line, systor) }
+        }),
         _ => return csv(bytes),
     })
 }
@@ -246,6 +278,59 @@ fn tencent(fields: &[&str]) -> Option<Row> {
         length: length.parse::<u64>().ok()?.checked_mul(SECTOR.get())?,
         device: (*volume).to_owned(),
         client: 0,
+    })
+}
+
+/// `s since 1970, s, R or W or nothing, LUN, offset, size`.
+fn systor(fields: &[&str]) -> Option<Row> {
+    let [at, took, kind, lun, offset, length] = fields else { return None };
+    let at_ns = seconds(at)?;
+    Some(Row {
+        at_ns,
+        done_ns: seconds(took).and_then(|took| at_ns.checked_add(took)),
+        operation: operation(kind)?,
+        durable: false,
+        error: None,
+        offset: offset.parse().ok()?,
+        length: length.parse().ok()?,
+        device: format!("LUN{lun}"),
+        client: 0,
+    })
+}
+
+/// `unit, block of 512 bytes, size in bytes, R or W, s`, and fields that do not count.
+fn spc(fields: &[&str]) -> Option<Row> {
+    let [unit, place, length, kind, at, ..] = fields else { return None };
+    Some(Row {
+        at_ns: seconds(at)?,
+        done_ns: None,
+        operation: operation(kind)?,
+        durable: false,
+        error: None,
+        offset: place.parse::<u64>().ok()?.checked_mul(SECTOR.get())?,
+        length: length.parse().ok()?,
+        device: format!("ASU{unit}"),
+        client: 0,
+    })
+}
+
+/// `ns, process, its name, place and size in sectors, R or W, major, minor, a hash of the contents`. A name may have blanks.
+fn fiu(line: &str) -> Option<Row> {
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let [at, process, _, .., place, length, kind @ ("R" | "W"), major, minor, _] = words.as_slice() else {
+        return None;
+    };
+    let (major, minor) = (major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?);
+    Some(Row {
+        at_ns: at.parse().ok()?,
+        done_ns: None,
+        operation: operation(kind)?,
+        durable: false,
+        error: None,
+        offset: place.parse::<u64>().ok()?.checked_mul(SECTOR.get())?,
+        length: length.parse::<u64>().ok()?.checked_mul(SECTOR.get())?,
+        device: format!("{major},{minor}"),
+        client: process.parse().ok()?,
     })
 }
 

@@ -40,6 +40,12 @@ pub enum TraceFormat {
     Alibaba,
     /// Tencent's block traces.
     Tencent,
+    /// SYSTOR '17, of virtual desktops.
+    Systor,
+    /// FIU, of a university's servers.
+    Fiu,
+    /// The Storage Performance Council's form, as UMass' traces have it.
+    Spc,
     /// VMware's vscsi traces, versions 1 and 2.
     Vscsi,
     /// Comma-separated values under names.
@@ -58,6 +64,9 @@ impl TraceFormat {
             Self::Msr => "MSR Cambridge's CSV",
             Self::Alibaba => "Alibaba's CSV",
             Self::Tencent => "Tencent's CSV",
+            Self::Systor => "SYSTOR '17's CSV",
+            Self::Fiu => "FIU's text",
+            Self::Spc => "SPC's CSV",
             Self::Vscsi => "vscsi records",
             Self::Csv => "CSV with named columns",
         }
@@ -69,10 +78,20 @@ impl TraceFormat {
 pub enum ImportTraceError {
     /// No format that is known.
     #[error(
-        "this is no trace that loadline knows: its own, an fio iolog, blktrace, blkparse, biosnoop, MSR, Alibaba, Tencent, vscsi, or CSV \
-         with named columns; results of fio and of other tools go to `loadline import`"
+        "this is no trace that loadline knows: its own, an fio iolog, blktrace, blkparse, biosnoop, MSR, Alibaba, Tencent, SYSTOR '17, FIU, \
+         SPC, vscsi, or CSV with named columns; results of fio and of other tools go to `loadline import`"
     )]
     Unknown,
+    /// What bpftrace's tools print has no requests.
+    #[error(
+        "this is what bpftrace's {tool} prints, which has {lacks}: record with `loadline record DEVICE -o app.trace`, or with bcc's biosnoop"
+    )]
+    Bpftrace {
+        /// The script.
+        tool: &'static str,
+        /// What is missing.
+        lacks: &'static str,
+    },
     /// A column that is needed is not there.
     #[error("the CSV has no column for the {missing}; its columns are {columns}")]
     Column {
@@ -140,7 +159,7 @@ pub fn format_of(bytes: &[u8]) -> Option<TraceFormat> {
 /// # Errors
 /// [`ImportTraceError`].
 pub fn read(bytes: &[u8]) -> Result<(TraceFormat, Trace), ImportTraceError> {
-    let format = format_of(bytes).ok_or(ImportTraceError::Unknown)?;
+    let format = format_of(bytes).ok_or_else(|| lines::unknown(bytes))?;
     let rows = match format {
         TraceFormat::Blktrace => joined(binary::blktrace(bytes)),
         TraceFormat::Vscsi => binary::vscsi(bytes),

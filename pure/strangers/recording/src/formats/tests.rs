@@ -58,6 +58,38 @@ fn iologs_of_fio_have_times_or_pauses() {
     assert_eq!(times, [0, 1_000_000, 3_000_000]);
 }
 
+/// As the read-me files of the traces and programs that read them have the lines.
+#[test]
+fn published_traces_of_systor_fiu_and_spc_are_read() {
+    let systor = "Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.133076000,0.000806000,R,0,899056122368,131072\n\
+                  1456095145.134076000,0.000100000,,0,4096,4096\n1456095145.143076000,0.001000000,W,0,4096,8192\n";
+    let all = [(0, Read, 899_056_122_368, 131_072, Some(806)), (10_000, Write, 4_096, 8_192, Some(1_000))];
+    assert_eq!(found(systor.as_bytes(), TraceFormat::Systor), all);
+    let (_, rest) = systor.split_once('\n').unwrap();
+    assert_eq!(found(rest.as_bytes(), TraceFormat::Systor), all, "a part of a file has no heading");
+    let fiu = "0 4892 syslogd 904265560 8 W 6 0 531e779e\n39064 2559 kjour nald 926858672 16 R 6 0 4fd0c43f\n";
+    assert_eq!(
+        found(fiu.as_bytes(), TraceFormat::Fiu),
+        [(0, Write, 904_265_560 * 512, 4_096, None), (39, Read, 926_858_672 * 512, 8_192, None)]
+    );
+    let spc = "0,20941264,8192,W,0.551706,Alpha/NT\n1,3436288,15872,r,1.250720,0x123,5.99,test\n";
+    assert_eq!(
+        found(spc.as_bytes(), TraceFormat::Spc),
+        [(0, Write, 20_941_264 * 512, 8_192, None), (699_014, Read, 3_436_288 * 512, 15_872, None)]
+    );
+}
+
+#[test]
+fn what_bpftrace_prints_is_named() {
+    for (name, text) in [
+        ("biosnoop", include_str!("../../../../../tests/corpus/bpftrace/biosnoop.txt")),
+        ("bitesize", include_str!("../../../../../tests/corpus/bpftrace/bitesize.txt")),
+    ] {
+        let told = read(text.as_bytes()).unwrap_err().to_string();
+        assert!(told.contains(name) && told.contains("loadline record"), "{told}");
+    }
+}
+
 #[test]
 fn what_blkparse_prints_is_joined() {
     let text = "  8,0    3       11     0.009507758   697  Q   W 223490 + 56 [kjournald]\n\
