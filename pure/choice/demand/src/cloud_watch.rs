@@ -6,7 +6,7 @@ use crate::options::ReadOptions;
 use crate::series::{AtLimit, Demand, DemandInterval};
 use crate::stamp;
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Credits below this share, in percent, mark an interval as limited.
 const CREDITS_SPENT: f64 = 1.0;
@@ -95,7 +95,7 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
         .map_err(|error| broken(source_name, error.line(), format!("no complete JSON: {error}")))?;
     let answers: Vec<&Json> = json.as_array().map_or_else(|| vec![&json], |all| all.iter().collect());
     let mut points: BTreeMap<(u64, String), BTreeMap<u8, f64>> = BTreeMap::new();
-    let mut limited: Vec<u64> = Vec::new();
+    let mut limited: BTreeSet<u64> = BTreeSet::new();
     let mut found = Vec::new();
     let mut known = Vec::new();
     let mut keep = |label: &str, time: &str, value: f64, source_name: &str| -> Result<(), DemandError> {
@@ -106,8 +106,12 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
         known.push(metric);
         let key = seconds as u64;
         match metric {
-            Metric::Exceeded if value > 0.0 => limited.push(key),
-            Metric::Balance if value < CREDITS_SPENT => limited.push(key),
+            Metric::Exceeded if value > 0.0 => {
+                limited.insert(key);
+            }
+            Metric::Balance if value < CREDITS_SPENT => {
+                limited.insert(key);
+            }
             Metric::Exceeded | Metric::Balance | Metric::Other => {}
             _ => {
                 points.entry((key, device)).or_default().insert(metric as u8, value);

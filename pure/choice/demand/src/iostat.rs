@@ -6,7 +6,7 @@ use crate::number::{number, with_unit};
 use crate::options::ReadOptions;
 use crate::series::{Demand, DemandInterval};
 use crate::stamp;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The meaning of a column. Bytes carry the number of bytes in their unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -214,6 +214,8 @@ pub(crate) fn unknown_note(unknown: &BTreeSet<String>) -> Option<String> {
 struct Report {
     time: Option<f64>,
     rows: Vec<(String, Vec<(Meaning, String)>)>,
+    /// The place of each device in these.
+    places: BTreeMap<String, usize>,
 }
 
 impl Report {
@@ -228,9 +230,11 @@ impl Report {
         let cells = || columns.iter().copied().zip(words.iter().map(|word| (*word).to_owned()));
         let device = cells().find(|(meaning, _)| *meaning == Meaning::Device).map(|(_, name)| name);
         let device = device.unwrap_or_default();
-        match self.rows.iter_mut().find(|(known, _)| *known == device) {
-            Some((_, row)) => row.extend(cells().filter(|(meaning, _)| *meaning != Meaning::Device)),
-            None => self.rows.push((device, cells().collect())),
+        if let Some(place) = self.places.get(&device) {
+            self.rows[*place].1.extend(cells().filter(|(meaning, _)| *meaning != Meaning::Device));
+        } else {
+            self.places.insert(device.clone(), self.rows.len());
+            self.rows.push((device, cells().collect()));
         }
     }
 }
@@ -248,7 +252,7 @@ fn reports(text: &str, unknown: &mut BTreeSet<String>) -> Vec<Report> {
         } else if is_header(&words) {
             let found = columns(&words, unknown);
             if stamp_before.is_some() || reports.last().is_none_or(|report| report.has(&found)) {
-                reports.push(Report { time: stamp_before.take(), rows: Vec::new() });
+                reports.push(Report { time: stamp_before.take(), ..Report::default() });
             }
             header = Some(found);
         } else if let (Some(columns), Some(report)) = (&header, reports.last_mut()) {

@@ -12,7 +12,8 @@ struct Output {
     remedy: &'static str,
 }
 
-const CLOUD_WATCH: &str = "take the JSON: `aws cloudwatch get-metric-data --metric-data-queries file://queries.json --start-time FROM --end-time TO > metrics.json`";
+const CLOUD_WATCH: &str = "take the JSON that `aws cloudwatch get-metric-data` prints (--metric-data-queries file://queries.json --start-time FROM \
+                           --end-time TO)";
 const AZURE: &str = "take the JSON: `az monitor metrics list --resource ID --interval PT1M --metrics \"Data Disk Read Operations/Sec\" \"Data Disk \
                      Write Operations/Sec\" \"Data Disk Read Bytes/sec\" \"Data Disk Write Bytes/sec\" -o json > metrics.json`";
 const GOOGLE: &str = "take the JSON: `curl -H \"Authorization: Bearer $(gcloud auth print-access-token)\" \

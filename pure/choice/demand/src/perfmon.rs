@@ -6,6 +6,7 @@ use crate::number::number;
 use crate::options::ReadOptions;
 use crate::series::{Demand, DemandInterval};
 use crate::stamp;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Counter {
@@ -97,6 +98,17 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
     };
     let headers = fields(header.trim_end(), separator);
     let columns = disk_columns(&headers, source_name)?;
+    // The instances, and which of them each column is of.
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut instances: Vec<&str> = Vec::new();
+    let places: Vec<usize> = (columns.iter())
+        .map(|column| {
+            *numbers.entry(&column.instance).or_insert_with(|| {
+                instances.push(&column.instance);
+                instances.len() - 1
+            })
+        })
+        .collect();
     let mut blocks = Vec::new();
     let mut times = Vec::new();
     for (number_of, line) in lines {
@@ -109,29 +121,25 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
             continue;
         }
         let time = &values[0];
-        let mut block = Block::default();
-        for column in &columns {
+        let mut rows: Vec<Option<Row>> = vec![None; instances.len()];
+        for (column, place) in columns.iter().zip(&places) {
             let Some(value) = values.get(column.index).and_then(|text| number(text)) else { continue };
-            let at = block.rows.iter().position(|(name, _)| *name == column.instance).unwrap_or_else(|| {
-                block.rows.push((column.instance.clone(), DemandInterval::default()));
-                block.rows.len() - 1
-            });
-            let row = &mut block.rows[at].1;
+            let row = rows[*place].get_or_insert_with(Row::default);
             match column.counter {
-                Counter::Reads => row.reads_per_s = value,
-                Counter::Writes => row.writes_per_s = value,
-                Counter::ReadBytes => row.read_bytes_per_s = value,
-                Counter::WriteBytes => row.write_bytes_per_s = value,
-                Counter::InFlight => row.in_flight = Some(value),
-                Counter::ReadLatency | Counter::WriteLatency => {}
+                Counter::Reads => row.rates.reads_per_s = value,
+                Counter::Writes => row.rates.writes_per_s = value,
+                Counter::ReadBytes => row.rates.read_bytes_per_s = value,
+                Counter::WriteBytes => row.rates.write_bytes_per_s = value,
+                Counter::InFlight => row.rates.in_flight = Some(value),
+                Counter::ReadLatency => row.read_s = Some(value),
+                Counter::WriteLatency => row.write_s = Some(value),
             }
         }
+        let named = instances.iter().zip(rows).filter_map(|(name, row)| Some(((*name).to_owned(), row?.interval())));
+        let block = Block { rows: named.collect(), ..Block::default() };
         // The first row of a log is blank: rates need two samples.
         if block.rows.is_empty() {
             continue;
-        }
-        for (name, row) in &mut block.rows {
-            row.latency_ns = mean_latency(&columns, &values, name, row);
         }
         let Some(time) = stamp::time_of_day(time) else {
             return Err(broken(source_name, number_of + 1, format!("{time:?} is no time")));
@@ -150,15 +158,23 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
     combined("performance log", source_name, blocks, options, Vec::new())
 }
 
-fn mean_latency(columns: &[Column], values: &[String], instance: &str, row: &DemandInterval) -> Option<f64> {
-    let of = |wanted: Counter| {
-        let column = columns.iter().find(|column| column.counter == wanted && column.instance == instance)?;
-        number(values.get(column.index)?)
-    };
-    let (reads, writes) = (of(Counter::ReadLatency), of(Counter::WriteLatency));
-    let all = row.requests_per_s();
-    let weighed = reads.unwrap_or(0.0) * row.reads_per_s + writes.unwrap_or(0.0) * row.writes_per_s;
-    (all > 0.0 && (reads.is_some() || writes.is_some())).then(|| weighed / all * 1e9)
+/// The figures of one instance in a row.
+#[derive(Debug, Clone, Copy, Default)]
+struct Row {
+    rates: DemandInterval,
+    /// Mean latencies, s.
+    read_s: Option<f64>,
+    write_s: Option<f64>,
+}
+
+impl Row {
+    fn interval(self) -> DemandInterval {
+        let Self { rates, read_s, write_s } = self;
+        let all = rates.requests_per_s();
+        let weighed = read_s.unwrap_or(0.0) * rates.reads_per_s + write_s.unwrap_or(0.0) * rates.writes_per_s;
+        let is_known = all > 0.0 && (read_s.is_some() || write_s.is_some());
+        DemandInterval { latency_ns: is_known.then(|| weighed / all * 1e9), ..rates }
+    }
 }
 
 /// The columns of disks. If physical disks are there, logical ones are left out: they are the same requests.
@@ -189,17 +205,12 @@ fn disk_columns(headers: &[String], source_name: &str) -> Result<Vec<Column>, De
         columns.retain(is_physical);
     }
     // Of two counters for requests in flight the mean counts, which stands first in the table.
-    let mut seen: Vec<(String, &'static str)> = Vec::new();
-    columns.sort_by_key(|column| {
+    let mut seen: BTreeSet<(String, &'static str)> = BTreeSet::new();
+    columns.sort_by_cached_key(|column| {
         let name = headers[column.index].rsplit('\\').next().unwrap_or_default().to_lowercase();
         COUNTERS.iter().position(|(known, _)| *known == name).unwrap_or(COUNTERS.len())
     });
-    columns.retain(|column| {
-        let key = (column.instance.clone(), name_of(column.counter));
-        let is_new = !seen.contains(&key);
-        seen.push(key);
-        is_new
-    });
+    columns.retain(|column| seen.insert((column.instance.clone(), name_of(column.counter))));
     Ok(columns)
 }
 
