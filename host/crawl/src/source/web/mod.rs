@@ -129,7 +129,7 @@ impl WebSite {
         place
     }
 
-    /// By RFC 9309: what is not there forbids nothing, and a server that cannot answer is left alone.
+    /// Asks for the file by RFC 9309.
     fn ask_robots(&self, url: &Url, timer: &mut FetchTimer<'_>) -> Robots {
         let Ok(mut file) = url.join("/robots.txt") else { return Robots::default() };
         for _ in 0..=robots::REDIRECTS_MAX {
@@ -137,14 +137,12 @@ impl WebSite {
                 Ok(page) => page,
                 Err(failure) => return Robots::unknown(format!("{file}: {}", failure.reason)),
             };
-            match page.head.status {
-                200..300 => return Robots::read(&page.body),
-                300..400 => match page.head.header("location").and_then(|to| file.join(to).ok()) {
-                    Some(to) if matches!(to.scheme(), "http" | "https") => file = to,
-                    _ => return Robots::default(),
-                },
-                400..500 => return Robots::default(),
-                status => return Robots::unknown(format!("{file}: HTTP {status}")),
+            if let Some(robots) = Robots::of_answer(file.as_str(), page.head.status, &page.body) {
+                return robots;
+            }
+            match page.head.header("location").and_then(|to| file.join(to).ok()) {
+                Some(to) if matches!(to.scheme(), "http" | "https") => file = to,
+                _ => return Robots::default(),
             }
         }
         Robots::default()

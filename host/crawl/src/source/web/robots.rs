@@ -31,6 +31,17 @@ struct Rule {
 }
 
 impl Robots {
+    /// What the answer to the question for the file `url` says: what is not there forbids nothing, and a server that cannot answer is left
+    /// alone. `None`: the file is elsewhere.
+    pub(super) fn of_answer(url: &str, status: u16, body: &[u8]) -> Option<Self> {
+        match status {
+            200..300 => Some(Self::read(body)),
+            300..400 => None,
+            400..500 => Some(Self::default()),
+            _ => Some(Self::unknown(format!("{url}: HTTP {status}"))),
+        }
+    }
+
     /// Reads a file.
     pub(crate) fn read(file: &[u8]) -> Self {
         Self::read_for(file, AGENT)
@@ -275,6 +286,24 @@ mod tests {
         assert!(!cut.allows(&format!("/x/{long}/fux")) && cut.allows("/x"));
         let late = format!("user-agent: *\n{}disallow: /", "#\n".repeat(BYTES_MAX / 2));
         assert!(Robots::read(late.as_bytes()).allows("/x"), "it stands behind what is read");
+    }
+
+    /// RFC 9309, 2.3.1: by the status of the answer.
+    #[test]
+    fn a_file_that_is_not_there_forbids_nothing_and_a_server_that_cannot_answer_all() {
+        let of = |status| Robots::of_answer("http://a/robots.txt", status, b"user-agent: *\ndisallow: /x");
+        for status in [200, 203, 206] {
+            assert!(of(status).is_some_and(|robots| !robots.allows("/x") && robots.allows("/y")), "{status}");
+        }
+        for status in [400, 401, 403, 404, 410, 418, 429, 451, 499] {
+            assert_eq!(of(status), Some(Robots::default()), "{status}");
+        }
+        for status in [500, 501, 502, 503, 504, 599] {
+            let robots = of(status).unwrap();
+            assert!(!robots.allows("/x") && !robots.allows("/y"), "{status}");
+            assert_eq!(robots.unknown, Some(format!("http://a/robots.txt: HTTP {status}")));
+        }
+        assert!([301, 302, 303, 307, 308].into_iter().all(|status| of(status).is_none()));
     }
 
     #[test]
