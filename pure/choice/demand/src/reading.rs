@@ -37,22 +37,26 @@ pub enum Form {
 /// Characters within which a file names its kind.
 const KEYS_WITHIN: usize = 4096;
 
+/// Keys that only one form has.
+const KEYS: [(&str, Form); 6] = [
+    ("\"sysstat\"", Form::SysstatJson),
+    ("\"MetricDataResults\"", Form::CloudWatch),
+    ("\"Datapoints\"", Form::CloudWatch),
+    ("\"timeseries\"", Form::AzureMonitor),
+    ("\"timeSeries\"", Form::CloudMonitoring),
+    ("\"__name__\"", Form::Prometheus),
+];
+
 /// The form of a text; `None` if it is none of them.
 #[must_use]
 pub fn form_of(text: &str) -> Option<Form> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with(['{', '[']) {
-        // By its keys where its syntax has a fault: the reader says which.
-        let begins_with = |key: &str| text.chars().take(KEYS_WITHIN).collect::<String>().contains(key);
-        return match serde_json::from_str(text) {
-            Ok(json) => form_of_json(&json),
-            Err(_) if begins_with("\"sysstat\"") => Some(Form::SysstatJson),
-            Err(_) if begins_with("\"MetricDataResults\"") || begins_with("\"Datapoints\"") => Some(Form::CloudWatch),
-            Err(_) if begins_with("\"timeseries\"") => Some(Form::AzureMonitor),
-            Err(_) if begins_with("\"__name__\"") => Some(Form::Prometheus),
-            Err(_) if begins_with("\"timeSeries\"") => Some(Form::CloudMonitoring),
-            Err(_) => None,
-        };
+        // By the keys at its beginning, which stand there also where the syntax has a fault: the reader says which. Only where they come
+        // later is the whole read twice.
+        let head: String = text.chars().take(KEYS_WITHIN).collect();
+        let by_key = KEYS.iter().find(|(key, _)| head.contains(key)).map(|(_, form)| *form);
+        return by_key.or_else(|| form_of_json(&serde_json::from_str(text).ok()?));
     }
     if text.starts_with("\"(PDH-") || text.starts_with("(PDH-") {
         return Some(Form::Perfmon);
