@@ -11,16 +11,16 @@ mod read;
 mod reading;
 mod recorder;
 mod series;
-mod tag;
+mod tag_rows;
 mod tags;
 mod without_space;
 mod write;
 
 pub use claim::Claim;
 pub use error::{PartError, StoreError};
+pub use loadline_record::{NOTE, Tag, TagError};
 pub use open::Store;
 pub use read::{Filter, RunLine, VolumeLine, check_since};
 pub use reading::Unwritable;
 pub use recorder::WatchLine;
 pub use series::SeriesError;
-pub use tag::{NOTE, Tag, TagError};

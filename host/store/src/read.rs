@@ -2,7 +2,7 @@
 
 use crate::checksum::{Checksum, Stored};
 use crate::error::{PartError, Trouble};
-use crate::tag::tags_of;
+use crate::tag_rows::tags_of;
 use crate::write::{OperationParts, TrialParts, find_run, status_name};
 use crate::{Store, StoreError, Tag, series};
 use loadline_block::Operation;
@@ -216,6 +216,27 @@ impl Store {
                 }
             }
             Ok(lines)
+        })
+    }
+
+    /// A text for each run that changes when what is stored of it does, but for its tags. Nothing of it is read but its length: a record
+    /// only grows, and an hour of a recorder shrinks when it is thinned.
+    ///
+    /// # Errors
+    /// Trouble with the file.
+    pub fn states(&self) -> Result<BTreeMap<String, String>, StoreError> {
+        self.read("look at runs", |transaction| {
+            let mut statement = transaction.prepare_cached(
+                "SELECT runs.id, runs.status || ' ' || octet_length(headers.document) || ' '
+                        || coalesce(stored.trials || ' ' || stored.octets, '')
+                 FROM runs JOIN headers ON headers.run = runs.key
+                 LEFT JOIN (SELECT cells.run AS run, count(*) AS trials,
+                                   sum(octet_length(trials.document) + coalesce(octet_length(trials.series), 0)) AS octets
+                            FROM cells JOIN trials ON trials.cell = cells.key GROUP BY cells.run) AS stored
+                   ON stored.run = runs.key",
+            )?;
+            let states = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(states.collect::<rusqlite::Result<_>>()?)
         })
     }
 

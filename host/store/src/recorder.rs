@@ -2,7 +2,7 @@
 
 use crate::error::Trouble;
 use crate::read::{count, status_of};
-use crate::tag::{insert_tags, tags_of};
+use crate::tag_rows::{insert_tags, tags_of};
 use crate::write::{Whole, find_run};
 use crate::{Store, StoreError};
 use loadline_record::{RecordedHour, RunRecord, RunStatus, RunVerb};

@@ -1,8 +1,9 @@
 //! Runs are tagged and their tags read: apart from the records, which never change.
 
 use crate::read::require_run;
-use crate::tag::{Tag, insert_tags, tags_of};
+use crate::tag_rows::{insert_tags, tags_of};
 use crate::{Store, StoreError};
+use loadline_record::Tag;
 use rusqlite::params;
 
 impl Store {

@@ -3,10 +3,10 @@
 use crate::checksum::Checksum;
 use crate::claim::check_id;
 use crate::error::Trouble;
-use crate::tag::{Tag, insert_tags, tags_of};
+use crate::tag_rows::{insert_tags, tags_of};
 use crate::{Store, StoreError, series};
 use loadline_record::{
-    CellRecord, Clock, Doubt, Ending, Histogram, RunHeader, RunRecord, RunStatus, Series, TrialRecord,
+    CellRecord, Clock, Doubt, Ending, Histogram, RunHeader, RunRecord, RunStatus, Series, Tag, TrialRecord,
 };
 use rusqlite::{OptionalExtension, Transaction, named_params, params};
 use serde::Serialize;

@@ -23,7 +23,7 @@ use crate::{DeclaredEnvironment, Ended, Error, Observer, PendingStore, RunOption
 use events::EventsSeen;
 use live::LiveWatch;
 use loadline_kernel::facts::{BlockDevice, KernelView};
-use loadline_record::{Clock, RunHeader, RunVerb};
+use loadline_record::{Clock, LiveMark, RunHeader, RunVerb};
 use loadline_units::Duration;
 use recorder::Recorder;
 use sampler::{Pace, Sampler};
@@ -132,9 +132,7 @@ impl Watch {
         let mut live = LiveWatch::begin(&target, &declared, &settings, header.clone());
         sampler.look(&mut live, observer, None)?;
         let watched = sampler.end()?;
-        if !live.marks.is_empty() {
-            own["marks"] = serde_json::json!(live.marks);
-        }
+        LiveMark::put_all(&live.marks, &mut own);
         let view = KernelView::live();
         let facts = |device: &BlockDevice| target.volume(&view, device);
         let (cells, volumes) = record::cells(&target, &declared, &settings, watched, started_unix_s, &facts)?;

@@ -124,8 +124,7 @@ impl<'a> Recorder<'a> {
         self.written = now;
         if self.hour_is_over(now) {
             let before_ns = self.hour.begun.since(self.begun).as_ns();
-            let own = marks.iter().filter(|mark| mark.elapsed_ns >= before_ns);
-            let own = own.map(|mark| LiveMark { elapsed_ns: mark.elapsed_ns - before_ns, note: mark.note.clone() });
+            let own = marks.iter().filter_map(|mark| mark.clone().moved(-i128::from(before_ns)));
             close(&self.store, &self.hour.run, &own.collect::<Vec<_>>())?;
             self.hour = Hour::begin(&self.store, self.target, &[], &self.header, now)?;
             self.look_after()?;
@@ -264,9 +263,9 @@ fn kept_hour(line: &WatchLine) -> Option<KeptHour> {
 /// Makes one trial a device of an hour that is over.
 fn close(store: &Store, run: &str, marks: &[LiveMark]) -> Result<(), Error> {
     let mut record = RunRecord { status: RunStatus::Finished, ..store.load(run)? };
-    if !marks.is_empty() {
-        record.header.settings["marks"] = serde_json::json!(marks);
-    }
+    let mut all = LiveMark::of_settings(&record.header.settings);
+    all.extend(marks.iter().cloned());
+    LiveMark::put_all(&all, &mut record.header.settings);
     Ok(store.replace_hour(&record)?)
 }
 

@@ -2,9 +2,9 @@
 
 use crate::made;
 use loadline_record::{
-    CellRecord, KeptHour, KernelThrottle, ProgramSecond, RecordedHour, RunHeader, RunRecord, RunStatus, RunVerb,
-    ThrottledQuantity, ThrottledRequests, TrialRecord, Upkeep, WatchRecord, WatchSecond, WatchTick, WatchedCpu,
-    WatchedPressure, WatchedProgram, WatchedThrottle, upkeep,
+    CellRecord, KeptHour, KernelThrottle, LiveMark, ProgramSecond, RecordedHour, RunHeader, RunRecord, RunStatus,
+    RunVerb, ThrottledQuantity, ThrottledRequests, TrialRecord, Upkeep, WatchRecord, WatchSecond, WatchTick,
+    WatchedCpu, WatchedPressure, WatchedProgram, WatchedThrottle, upkeep,
 };
 use loadline_store::{Filter, Store, StoreError};
 use std::collections::BTreeMap;
@@ -52,6 +52,46 @@ fn parts_of_an_hour_are_read_as_one_trial() {
     let refused = store.finish_trials("hour", &[(&record.cells[0].id, &part(3, 8)), ("no cell", &part(4, 8))]);
     assert!(matches!(refused, Err(StoreError::NoSuchCell { .. })), "{refused:?}");
     assert_eq!(store.watches().unwrap()[0].parts, 3, "all of them or none");
+}
+
+#[test]
+fn a_part_has_the_marks_within_it_and_hours_have_those_of_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("store.db")).unwrap();
+    hour(&store, "hour");
+    let mark = |after_s: u64, note: &str| LiveMark { elapsed_ns: after_s * 1_000_000_000, note: note.to_owned() };
+    let mut first = store.load("hour").unwrap();
+    LiveMark::put_all(&[mark(2, "a"), mark(9, "b"), mark(20, "c")], &mut first.header.settings);
+    let marks = |record: &RunRecord| LiveMark::of_settings(&record.header.settings);
+    let part = first.between(BEGUN + 8, BEGUN + 16).unwrap();
+    assert_eq!(marks(&part), [mark(1, "b")]);
+    assert_eq!(marks(&first.between(BEGUN + 10, BEGUN + 16).unwrap()), []);
+    let mut second = first.clone();
+    second.cells[0].trials[0].started_unix_s += 3_600;
+    LiveMark::put_all(&[mark(5, "d")], &mut second.header.settings);
+    let whole = RunRecord::of_hours(vec![first, second]).unwrap();
+    assert_eq!(marks(&whole), [mark(2, "a"), mark(9, "b"), mark(20, "c"), mark(3_605, "d")]);
+}
+
+#[test]
+fn the_state_of_a_run_changes_with_what_is_stored_of_it_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("store.db")).unwrap();
+    let state = |run: &str| store.states().unwrap().remove(run).unwrap();
+    let (_, cell) = hour(&store, "hour");
+    store.begin_run(&made::header("run", "sweep", 1), &[made::cell(0, 1)]).unwrap();
+    let (before, other) = (state("hour"), state("run"));
+    store.tag("hour", &["baseline".parse().unwrap()], &[]).unwrap();
+    assert_eq!(state("hour"), before, "tags are beside the record");
+    store.finish_trials("hour", &[(&cell.id, &part(3, 8))]).unwrap();
+    let longer = state("hour");
+    assert_ne!(longer, before);
+    let record = RunRecord { status: RunStatus::Finished, ..store.load("hour").unwrap() };
+    store.replace_hour(&record).unwrap();
+    let whole = state("hour");
+    store.replace_hour(&record.in_steps(10)).unwrap();
+    assert!(whole != longer && state("hour") != whole);
+    assert_eq!(state("run"), other);
 }
 
 #[test]

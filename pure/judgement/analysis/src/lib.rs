@@ -13,6 +13,7 @@ pub mod example;
 mod finding;
 mod findings;
 mod held_by;
+mod held_limits;
 mod hosts;
 mod known_disk;
 mod lasting;
@@ -69,6 +70,7 @@ pub use finding::{
     TrialsApart, TriedLoad, UnansweredShare, WatchSeen,
 };
 pub use findings::{OBJECTIVE_USUAL, best_cell};
+pub use held_limits::{HeldCount, HeldLimit, RUNS_BACK};
 pub use hosts::{
     ClockExchange, ClockOffset, ClockReading, ClockState, HostRun, HostView, HostsLimit, HostsPoint, HostsScaling,
     HostsView, MergeError, Straggler, StragglerSeen, clock_at, merge_hosts, name_on_hosts,
@@ -77,13 +79,13 @@ pub use known_disk::{KnownDisk, KnownLevels};
 pub use limits::{LimitFigure, Quantity, known_limits, limits};
 pub use live::{
     LIVE_CELLS_MAX, LIVE_SCHEMA, LIVE_WINDOW_MIN_S, LIVE_WINDOW_S, LiveCause, LiveCell, LiveEmulation, LiveExport,
-    LiveFault, LiveFrame, LiveItems, LiveLimit, LiveMachine, LiveMark, LivePhase, LiveProgram, LiveStep, LiveTotals,
-    LiveTrace, LiveVerdict, LiveVolume,
+    LiveFault, LiveFrame, LiveItems, LiveLimit, LiveMachine, LivePhase, LiveProgram, LiveStep, LiveTotals, LiveTrace,
+    LiveVerdict, LiveVolume,
 };
 pub use load_details::{BlockInMix, LoadDetails};
 pub use load_keys::{KeyWords, LoadIdentity, LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys, told_apart};
 pub use load_limit::{LoadAtLimit, loads_at_limits};
-pub use loadline_record::{Binding, Ceiling, Limit};
+pub use loadline_record::{Binding, Ceiling, Limit, LiveMark};
 pub use loadline_units::words::listed;
 pub use past::{Incident, Incidents, past_frames};
 pub use run_verdict::{RunVerdict, run_verdict, trials_cut_short};

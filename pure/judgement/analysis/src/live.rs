@@ -11,8 +11,8 @@ use loadline_block::Operation;
 use loadline_emulation::TimeShare;
 use loadline_pipeline::{LiveCrawl, REPLAYED_MAX};
 use loadline_record::{
-    DoubtCode, Histogram, KernelThrottle, Limit, ProgramSecond, RunRecord, RunVerb, WatchCause, WatchTick, WatchedCpu,
-    WatchedThrottle,
+    DoubtCode, Histogram, KernelThrottle, Limit, LiveMark, ProgramSecond, RunRecord, RunVerb, WatchCause, WatchTick,
+    WatchedCpu, WatchedThrottle,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -340,15 +340,6 @@ pub struct LiveTrace {
     pub events_lost: u64,
     /// Its size.
     pub bytes: u64,
-}
-
-/// A moment that the user marked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LiveMark {
-    /// Since the run began, ns.
-    pub elapsed_ns: u64,
-    /// What was noted.
-    pub note: String,
 }
 
 impl LiveFrame {

@@ -24,7 +24,7 @@ use crate::words::load_name;
 use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{
-    CellRecord, EngineUsed, Histogram, OperationRecord, RunHeader, RunRecord, RunVerb, SteadyState, StepName,
+    CellRecord, EngineUsed, Histogram, LiveMark, OperationRecord, RunHeader, RunRecord, RunVerb, SteadyState, StepName,
     TrialRecord,
 };
 use std::collections::BTreeSet;
@@ -119,6 +119,8 @@ fn run_info(record: &RunRecord) -> RunInfo {
         volumes,
         seed,
         imported,
+        marks: LiveMark::of_settings(&settings),
+        tags: Vec::new(),
         settings,
     }
 }

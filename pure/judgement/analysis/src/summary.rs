@@ -10,8 +10,8 @@ use crate::verdict_block::VerdictBlock;
 pub use crate::watch_figures::{CauseShare, ProgramFigures, ThrottleUse, WaitAbove};
 use loadline_record::{
     Access, AnswersInClusters, ArrivalKind, Binding, BurstEnd, Ceiling, CeilingSource, Clock, Doubt, EngineUsed,
-    EventAsker, HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, LoadBeside, PlanText, RunStatus, RunVerb,
-    SourceLimit, StageWait, StepName, VolumeFacts, WatchCause, WatchGain, WatchedLoop,
+    EventAsker, HiddenProcesses, HistogramSnapshot, HostFacts, ImportedFrom, LiveMark, LoadBeside, PlanText, RunStatus,
+    RunVerb, SourceLimit, StageWait, StepName, Tag, VolumeFacts, WatchCause, WatchGain, WatchedLoop,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,12 @@ pub struct RunInfo {
     /// What the command line said beside plans and environment, in a form of the tool's own.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub settings: serde_json::Value,
+    /// What its user says of it; its record has none, a store has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+    /// Moments that its user marked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<LiveMark>,
 }
 
 impl RunInfo {

@@ -394,6 +394,8 @@ pub(crate) fn run(name: &str, volumes: &[&str], cells: Vec<CellRecord>) -> (RunR
             seed: header.seed,
             imported: None,
             settings: serde_json::Value::Null,
+            tags: Vec::new(),
+            marks: Vec::new(),
         },
         cells: cells.iter().map(figures).collect(),
         hosts_scaling: Vec::new(),

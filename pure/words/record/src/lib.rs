@@ -4,6 +4,7 @@ mod facts;
 mod histogram;
 mod hosts;
 mod load;
+mod mark;
 mod model;
 mod names;
 mod pipeline;
@@ -12,6 +13,7 @@ mod run;
 mod series;
 mod series_interval;
 mod step;
+mod tag;
 mod tally;
 mod trial;
 mod upkeep;
@@ -25,6 +27,7 @@ pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use hosts::{HostClock, HostPart, HostRank, HostRankError, HostTrial, HostsRecord, SharedWindow};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};
 pub use loadline_verdict::*;
+pub use mark::LiveMark;
 pub use model::{BurstEnd, CacheUse, DrawTaken, ModelRecord, StageWait, StateTaken};
 pub use names::{Access, ArrivalKind, EngineName, RunVerb};
 pub use pipeline::{
@@ -41,6 +44,7 @@ pub use run::{
 pub use series::{Second, SecondOperation, Series};
 pub use series_interval::SeriesInterval;
 pub use step::{STEP_NAME_MAX, STEPS_MAX, Step, StepName, StepNameError, StepRecord, Steps, StepsFull};
+pub use tag::{BASELINE, NOTE, Tag, TagError};
 pub use tally::Tally;
 pub use trial::{
     AskedBeside, ClockCheck, DeviceCounters, EngineUsed, Exceeded, MachineCpu, OperationRecord, Pressure, Residency,

@@ -1,7 +1,7 @@
 //! Runs of a recorder: a watch without end, kept as one run an hour. Each hour is written in short parts while it lasts, a trial each, and
 //! read as any other watch: one trial a device.
 
-use crate::{CellRecord, Load, LoadFigures, OthersLoad, RunRecord, TrialRecord, WatchRecord};
+use crate::{CellRecord, LiveMark, Load, LoadFigures, OthersLoad, RunRecord, TrialRecord, WatchRecord};
 use loadline_units::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -12,6 +12,8 @@ const KEY: &str = "recorder";
 const PART_KEY: &str = "part";
 /// Microseconds of a second.
 const SECOND_US: u64 = 1_000_000;
+/// Nanoseconds of a second.
+const SECOND_NS: i128 = 1_000_000_000;
 
 /// That a run is an hour of a recorder, as its settings say. Only such runs are ever thinned or removed by one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,7 +134,10 @@ impl RunRecord {
     pub fn of_hours(hours: Vec<Self>) -> Option<Self> {
         let mut all = hours.into_iter();
         let mut whole = all.next()?;
+        let begun_s = whole.watched_span().map_or(0, |(begun, _)| begun);
         for hour in all {
+            let after_s = hour.watched_span().map_or(0, |(begun, _)| begun).saturating_sub(begun_s);
+            whole.add_marks(&hour, after_s);
             for volume in hour.header.volumes {
                 if !whole.header.volumes.iter().any(|own| own.name == volume.name) {
                     whole.header.volumes.push(volume);
@@ -165,7 +170,29 @@ impl RunRecord {
     pub fn between(&self, since_unix_s: u64, until_unix_s: u64) -> Option<Self> {
         let cells: Vec<CellRecord> =
             self.cells.iter().filter_map(|cell| cell.between(since_unix_s, until_unix_s)).collect();
-        (!cells.is_empty()).then(|| Self { cells, header: self.header.clone(), ..*self }.without_idle())
+        let part = (!cells.is_empty()).then(|| Self { cells, header: self.header.clone(), ..*self }.without_idle());
+        part.map(|part| part.with_marks_of(self, until_unix_s))
+    }
+
+    /// With the marks of the whole that lie in this part.
+    fn with_marks_of(mut self, whole: &Self, until_unix_s: u64) -> Self {
+        let begun = |of: &Self| i128::from(of.watched_span().map_or(0, |(begun, _)| begun));
+        let (before_s, begun_s) = (begun(&self) - begun(whole), begun(&self));
+        let marks = LiveMark::of_settings(&whole.header.settings).into_iter();
+        let own = marks.filter_map(|mark| mark.moved(-before_s * SECOND_NS));
+        let is_within =
+            |mark: &LiveMark| begun_s * SECOND_NS + i128::from(mark.elapsed_ns) < i128::from(until_unix_s) * SECOND_NS;
+        let own: Vec<LiveMark> = own.filter(is_within).collect();
+        LiveMark::put_all(&own, &mut self.header.settings);
+        self
+    }
+
+    /// Adds those of an hour that began so much later.
+    fn add_marks(&mut self, hour: &Self, after_s: u64) {
+        let mut all = LiveMark::of_settings(&self.header.settings);
+        let later = LiveMark::of_settings(&hour.header.settings).into_iter();
+        all.extend(later.filter_map(|mark| mark.moved(i128::from(after_s) * SECOND_NS)));
+        LiveMark::put_all(&all, &mut self.header.settings);
     }
 
     /// Says of which runs it is a part, and of which time.

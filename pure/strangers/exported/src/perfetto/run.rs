@@ -147,8 +147,7 @@ fn watched(
 
 /// Moments that the user marked.
 fn marks(timeline: &mut Timeline, record: &RunRecord) {
-    let marks = record.header.settings.get("marks").cloned();
-    let marks: Vec<LiveMark> = marks.and_then(|marks| serde_json::from_value(marks).ok()).unwrap_or_default();
+    let marks = LiveMark::of_settings(&record.header.settings);
     if marks.is_empty() {
         return;
     }

@@ -1,21 +1,19 @@
-//! What users say of runs: words, and keys with values. Records never change; tags do.
+//! What users say of runs: words, and keys with values. A record never changes; its tags do, and are kept beside it.
 
-use crate::StoreError;
-use crate::error::Trouble;
-use rusqlite::{Transaction, params};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The longest key, and the longest value, in characters.
 const KEY_MAX: usize = 64;
 const VALUE_MAX: usize = 2_000;
-/// Tags of a run at most.
-const TAGS_MAX: i64 = 64;
 /// The key of a run's note.
 pub const NOTE: &str = "note";
+/// The word of a run that others are held against.
+pub const BASELINE: &str = "baseline";
 
 /// What a user says of a run: a word, or a key with a value.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tag {
     /// The word or key: letters, digits, `.`, `_` and `-`.
     pub key: String,
@@ -67,25 +65,4 @@ impl fmt::Display for Tag {
         let Self { key, value } = self;
         if value.is_empty() { f.write_str(key) } else { write!(f, "{key}={value}") }
     }
-}
-
-/// The tags of the run with this key, by theirs.
-pub(crate) fn tags_of(transaction: &Transaction<'_>, key: i64) -> Result<Vec<Tag>, Trouble> {
-    let mut statement = transaction.prepare_cached("SELECT key, value FROM tags WHERE run = ? ORDER BY key")?;
-    let tags = statement.query_map([key], |row| Ok(Tag { key: row.get(0)?, value: row.get(1)? }))?;
-    Ok(tags.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Gives the run with this key these tags.
-pub(crate) fn insert_tags(transaction: &Transaction<'_>, run: (&str, i64), given: &[Tag]) -> Result<(), Trouble> {
-    let (run, key) = run;
-    for Tag { key: of, value } in given {
-        transaction
-            .execute("INSERT OR REPLACE INTO tags (run, key, value) VALUES (?, ?, ?)", params![key, of, value])?;
-    }
-    let count: i64 = transaction.query_row("SELECT count(*) FROM tags WHERE run = ?", [key], |row| row.get(0))?;
-    if count > TAGS_MAX {
-        return Err(StoreError::ManyTags { run: run.to_owned(), most: TAGS_MAX.unsigned_abs() }.into());
-    }
-    Ok(())
 }
