@@ -40,8 +40,9 @@ struct Other {
     is_long: bool,
 }
 
-const OTHERS: [Other; 3] = [
+const OTHERS: [Other; 4] = [
     Other { name: "nbd_tester", folder: "nbd", tests: "NBD exports by the nbd package's own tests", is_long: false },
+    Other { name: "axe", folder: "axe", tests: "pages by the rules of accessibility", is_long: true },
     Other { name: "consumers", folder: "", tests: "exports, Jobs and Python by other programs", is_long: true },
     Other { name: "stores", folder: "stores", tests: "repositories in others' object stores", is_long: true },
 ];

@@ -50,7 +50,10 @@ impl<'r> KindAnswer<'r> {
             }
             // Programs get a hunt as a run of any other verb; `hunt` itself prints what it found.
             Self::Hunt(..) => None,
-            Self::Crawl(_) => Some(self.concluded(format)),
+            Self::Crawl(report) => {
+                let said = (**report).clone().with_tags(summary.run.tags.clone());
+                Some(printed::text(&said, format))
+            }
         }
     }
 

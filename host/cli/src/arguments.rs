@@ -18,6 +18,7 @@ pub(crate) mod merge;
 pub(crate) mod quick;
 pub(crate) mod record;
 pub(crate) mod replay;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod shelter;
 pub(crate) mod sweep;
@@ -52,6 +53,7 @@ use merge::MergeArguments;
 use quick::QuickArguments;
 use record::RecordArguments;
 use replay::ReplayArguments;
+use report::ReportArguments;
 use run::RunArguments;
 use shelter::ShelterArguments;
 use std::path::PathBuf;
@@ -129,6 +131,9 @@ const RUN_MAKING: [&str; 10] =
 /// The option that tags.
 const TAG: &str = "tag";
 
+/// What chooses runs for a folder of pages, and is of no use to other reports.
+const FILTERS: [&str; 6] = ["tag", "name", "volume", "status", "verb", "limit"];
+
 /// All that can be typed, with examples.
 pub(crate) fn command_line() -> Command {
     let all = Arg::new(ALL).long(ALL).action(ArgAction::SetTrue);
@@ -139,7 +144,10 @@ pub(crate) fn command_line() -> Command {
         .help("Say this of the run, as in host=db1, or a word, as in baseline");
     let line = with_examples(CommandLine::command());
     let line = ANSWERING.iter().fold(line, |line, verb| line.mut_subcommand(verb, |of| of.arg(&all)));
-    RUN_MAKING.iter().fold(line, |line, verb| line.mut_subcommand(verb, |of| of.arg(&tag)))
+    let line = RUN_MAKING.iter().fold(line, |line, verb| line.mut_subcommand(verb, |of| of.arg(&tag)));
+    line.mut_subcommand("report", |of| {
+        FILTERS.iter().fold(of, |of, filter| of.mut_arg(filter, |filter| filter.requires(ALL)))
+    })
 }
 
 /// What is to be said of the runs that a verb makes.
@@ -189,7 +197,7 @@ pub(crate) enum Verb {
     Clock(ClockArguments),
     /// Removes stored runs
     Rm(RmArguments),
-    /// Writes a report of stored runs
+    /// Writes a report of stored runs, or a folder of pages about all of them
     Report(ReportArguments),
     /// Stores what another tool measured, as a run: fio, diskspd, vdbench and ten others
     Import(ImportArguments),
@@ -517,25 +525,6 @@ pub(crate) struct RmArguments {
     /// Print what would be removed; remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-}
-
-/// `report`.
-#[derive(Debug, Args)]
-pub(crate) struct ReportArguments {
-    /// The runs: ids, the beginnings of them, names, or "last" for the one added last, imports among them
-    #[arg(required_unless_present_any = ["since", "until"])]
-    pub(crate) runs: Vec<String>,
-    #[command(flatten)]
-    pub(crate) time: TimeArguments,
-    /// Judge by this latency in place of the runs' own, "20 ms" (mean) or p99="5 ms"; exits with 3 where it is missed
-    #[arg(long, value_parser = objective, value_name = "LATENCY")]
-    pub(crate) objective: Option<Objective>,
-    /// Where the report goes: .html or .md; by default loadline-report-ID.html
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-    /// Write it in the place of a file that is no report of loadline
-    #[arg(long, requires = "output")]
-    pub(crate) force: bool,
 }
 
 /// `plans`.

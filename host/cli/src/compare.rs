@@ -223,6 +223,12 @@ fn priced(records: &mut [RunRecord]) -> anyhow::Result<Comparison> {
     Ok(comparison)
 }
 
+/// The comparison of two runs by the trials that are stored of them: no prediction is made again, and nothing is priced. `None`: they
+/// cannot be compared.
+pub(crate) fn as_stored(baseline: &RunRecord, other: &RunRecord) -> Option<Comparison> {
+    compare_runs(&[baseline, other], &CompareOptions::default()).ok()
+}
+
 fn compared(records: &[RunRecord], options: &CompareOptions) -> Result<Comparison, Usage> {
     let runs: Vec<&RunRecord> = records.iter().collect();
     compare_runs(&runs, options).map_err(|error| Usage(error.to_string()))

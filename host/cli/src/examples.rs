@@ -52,7 +52,15 @@ pub(crate) const EXAMPLES: [(&str, &[&str]); 22] = [
     ),
     ("fit", &["loadline fit before", "loadline fit before -o mine.toml"]),
     ("rm", &["loadline rm before --dry-run", "loadline rm before after --dry-run"]),
-    ("report", &["loadline report last", "loadline report before after -o both.html"]),
+    (
+        "report",
+        &[
+            "loadline report last",
+            "loadline report before after -o both.html",
+            "loadline report --all -o pages",
+            "loadline report --all nightly --tag host=db1 -o pages-of-db1",
+        ],
+    ),
     ("import", &["loadline import results.json", "loadline import results.json --name \"from a colleague\""]),
     (
         "export",

@@ -42,7 +42,7 @@ pub(crate) fn export(arguments: &ExportArguments, store: &Store) -> anyhow::Resu
         let record = only_run(arguments, store)?;
         loadline_exported::perfetto::run(&record, &summarized(&record))
     } else {
-        text_of(arguments.form, &only_run(arguments, store)?).into_bytes()
+        text_of(arguments.form, &only_run(arguments, store)?, store)?.into_bytes()
     };
     match &file {
         Some(file) => output_file::write(file, contents)?,
@@ -84,10 +84,10 @@ fn only_run(arguments: &ExportArguments, store: &Store) -> anyhow::Result<RunRec
     stored::load(store, run)
 }
 
-fn text_of(form: ExportForm, record: &RunRecord) -> String {
+fn text_of(form: ExportForm, record: &RunRecord, store: &Store) -> anyhow::Result<String> {
     let summary = || summarized(record);
-    match form {
-        ExportForm::Json => printing::summary(&summary(), Format::Json),
+    Ok(match form {
+        ExportForm::Json => printing::summary(&stored::summary_in(store, record)?, Format::Json),
         ExportForm::Csv | ExportForm::Parquet | ExportForm::Perfetto => unreachable!("these are made elsewhere"),
         ExportForm::Fio => loadline_exported::fio::fio(record, &summary()),
         ExportForm::OpenMetrics => {
@@ -97,7 +97,7 @@ fn text_of(form: ExportForm, record: &RunRecord) -> String {
         ExportForm::Record => record_text(record),
         ExportForm::BiggerIsBetter => loadline_exported::benchmarks(&summary(), Improvement::Bigger),
         ExportForm::SmallerIsBetter => loadline_exported::benchmarks(&summary(), Improvement::Smaller),
-    }
+    })
 }
 
 /// The rows of all runs that were asked for, one run at a time.

@@ -37,6 +37,7 @@ mod merge;
 mod metrics;
 mod output;
 mod output_file;
+mod pages;
 mod plans;
 mod predict;
 mod price_update;
@@ -222,7 +223,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Clock(arguments) => clock::clock(arguments, quiet),
         Verb::Fit(arguments) => fitting::fit(arguments, quiet, &store_to_read()?),
         Verb::Rm(arguments) => stored::rm(arguments, &store()?),
-        Verb::Report(arguments) => stored::report(arguments, &store_to_read()?),
+        Verb::Report(arguments) => stored::report(arguments, quiet, &store_to_read()?),
         Verb::Import(arguments) => import::import(arguments, quiet, path),
         Verb::Export(arguments) => export::export(arguments, &store_to_read()?),
         Verb::Plans(arguments) => plans::plans(arguments),

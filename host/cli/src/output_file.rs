@@ -8,7 +8,7 @@ use loadline_runs::{OutputError, OutputFile, Replace};
 use std::path::Path;
 
 /// Reports begin with this; a file that does not is somebody's own.
-const REPORT_MARK: &str = "<!-- loadline report -->";
+pub(crate) const REPORT_MARK: &str = "<!-- loadline report -->";
 /// A report may replace a report. Those of earlier versions had no mark, but a title and a rule for browsers.
 const OVER_REPORTS: Replace =
     Replace::OneOfOurs(&[&[REPORT_MARK], &["– loadline</title>", "default-src 'none'; style-src 'unsafe-inline'"]]);

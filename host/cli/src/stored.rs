@@ -1,14 +1,15 @@
 //! Stored runs: `list`, `show`, `rm`, `report`.
 
 use crate::answers::{KindAnswer, KindComparison};
-use crate::arguments::list::{ListArguments, StatusName, TagArguments};
+use crate::arguments::list::{ListArguments, TagArguments};
+use crate::arguments::report::ReportArguments;
 use crate::arguments::time::TimeArguments;
-use crate::arguments::{Format, ReportArguments, RmArguments, ShowArguments};
+use crate::arguments::{Format, RmArguments, ShowArguments};
 use crate::failure::{Outcome, Usage};
 use crate::output;
 use crate::recommendations::{summarized, with_command};
 use crate::schema::Schema;
-use crate::{compare, output_file, printing, typed_settings};
+use crate::{compare, output_file, pages, printing, typed_settings};
 use loadline_analysis::{LimitFigure, Quantity, RunSummary, RunVerdict, known_limits, run_verdict};
 use loadline_block::Operation;
 use loadline_record::{CellRecord, RunRecord, RunStatus};
@@ -31,16 +32,7 @@ const TAGS_SHOWN_MAX: usize = 32;
 
 /// `list`: the runs that pass the filters, those added last first; none where there is no store yet.
 pub(crate) fn list(arguments: &ListArguments, store: Option<&Store>) -> anyhow::Result<Outcome> {
-    let filter = Filter {
-        name: arguments.name.clone(),
-        verb: arguments.verb.clone(),
-        status: arguments.status.map(status_of),
-        since: arguments.since.clone(),
-        volume: arguments.volume.clone(),
-        words: arguments.words.clone(),
-        tags: arguments.tag.clone(),
-        limit: arguments.limit,
-    };
+    let filter = arguments.filter.filter(&arguments.words, arguments.since.clone());
     let mut table = Table::new(&[
         Column::numbers("no", "number"),
         Column::words("run", "run"),
@@ -111,15 +103,6 @@ pub(crate) fn tag(arguments: &TagArguments, store: &Store) -> anyhow::Result<Out
     Ok(Outcome::Done)
 }
 
-fn status_of(name: StatusName) -> RunStatus {
-    match name {
-        StatusName::Unfinished => RunStatus::Unfinished,
-        StatusName::Finished => RunStatus::Finished,
-        StatusName::Interrupted => RunStatus::Interrupted,
-        StatusName::Failed => RunStatus::Failed,
-    }
-}
-
 fn status_name(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Unfinished => "unfinished",
@@ -167,7 +150,7 @@ pub(crate) fn show(arguments: &ShowArguments, store: &Store) -> anyhow::Result<O
         limits_text(&record, arguments.printing.format)
     } else {
         // Summed up before cells are left out: what is known of one cell may rest on others.
-        let mut summary = summarized(&record);
+        let mut summary = summary_in(store, &record)?;
         summary.cells.retain(|cell| wanted(&cell.id));
         summary.conclusions.retain(|conclusion| wanted(&conclusion.cell));
         summary.findings.retain(|finding| {
@@ -394,7 +377,10 @@ pub(crate) fn rm(arguments: &RmArguments, store: &Store) -> anyhow::Result<Outco
 }
 
 /// `report`: one file over all the runs.
-pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Result<Outcome> {
+pub(crate) fn report(arguments: &ReportArguments, quiet: bool, store: &Store) -> anyhow::Result<Outcome> {
+    if arguments.all {
+        return pages::write(arguments, quiet, store);
+    }
     let mut ids: Vec<String> = Vec::new();
     for typed in &arguments.runs {
         let id = store.resolve(typed)?;
@@ -423,13 +409,9 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
             .find(|one| all().any(|of| of == *one))
             .unwrap_or(outcome);
     }
-    let summarized: Vec<(RunRecord, RunSummary)> = records
-        .into_iter()
-        .map(|r| {
-            let s = summarized(&r);
-            (r, s)
-        })
-        .collect();
+    let summed = |record: RunRecord| anyhow::Ok((summary_in(store, &record)?, record));
+    let summarized = records.into_iter().map(summed).collect::<anyhow::Result<Vec<_>>>()?;
+    let summarized: Vec<(RunRecord, RunSummary)> = summarized.into_iter().map(|(s, r)| (r, s)).collect();
     let text = match form {
         ReportForm::Html => {
             let pairs: Vec<(&RunRecord, &RunSummary)> = summarized.iter().map(|(r, s)| (r, s)).collect();
@@ -448,6 +430,13 @@ pub(crate) fn report(arguments: &ReportArguments, store: &Store) -> anyhow::Resu
     output_file::write(&file, output_file::marked(&text))?;
     output::tell(&format!("report: {}", path.display()));
     Ok(outcome)
+}
+
+/// A stored run summed up, with what its user says of it.
+pub(crate) fn summary_in(store: &Store, record: &RunRecord) -> anyhow::Result<RunSummary> {
+    let mut summary = summarized(record);
+    summary.run.tags = store.tags(&record.header.id)?;
+    Ok(summary)
 }
 
 /// What each run of a report answers beside the figures of its loads; what their kind adds to the comparison stands with the last.

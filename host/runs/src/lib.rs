@@ -44,6 +44,7 @@ pub use files::catalog_folder::{
 pub use files::environment_file::{EnvironmentFile, environment_named};
 pub use files::input_file::read_text;
 pub use files::output_file::{OutputError, OutputFile, Replace};
+pub use files::page_folder::{PageFolder, PagesWritten};
 pub use files::plan_file::{
     PlanFile, PlanLength, in_their_folders, named, read_again, read_command, read_plan, targets_named,
 };

@@ -16,6 +16,7 @@ mod doubts;
 mod draft;
 mod escaped;
 mod figures;
+mod folder;
 pub mod frame;
 mod hosts;
 mod html;
@@ -25,6 +26,7 @@ mod markdown;
 mod page;
 mod plain_text;
 pub mod rates;
+mod remarks;
 mod rows;
 mod table;
 mod terminal;
@@ -33,13 +35,16 @@ mod verdict_line;
 pub mod words;
 
 pub use answer::{AnswerTable, RunAnswer};
-pub use comparison::{comparison_csv, comparison_draft, comparison_markdown, comparison_terminal};
+pub use comparison::{Standing, comparison_csv, comparison_draft, comparison_markdown, comparison_terminal};
 pub use console::{Colour, Columns, TerminalOptions, wrap};
 pub use document::{AdviceDocument, ComparisonDocument, DoubtDocument, RunDocument, advice_document, run_document};
 pub use draft::{Draft, Noun, SCREEN_LINES, Weight};
+pub use folder::{Headline, IndexPage, IndexRow, index_pages};
 pub use frame::Moment;
 pub use frame::{csv, frame_csv};
-pub use html::{Comparisons, chart_svg, html, html_with_answers, results_table};
+pub use html::{
+    Comparisons, OtherRole, OtherRun, PagePlace, chart_svg, html, html_with_answers, results_table, run_page,
+};
 pub use incidents::incidents_table;
 pub use markdown::markdown;
 pub use plain_text::{no_formula, plain, plain_coloured, plain_lines};

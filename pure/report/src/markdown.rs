@@ -7,6 +7,7 @@ use crate::escaped::escape;
 use crate::figures::plain;
 use crate::hosts;
 use crate::put;
+use crate::remarks;
 use crate::rows::{self, Column};
 use crate::verdict;
 use crate::words;
@@ -20,6 +21,9 @@ pub fn markdown(summary: &RunSummary) -> String {
     let run = &summary.run;
     let mut out = format!("# {}\n\n", escape(&run.name));
     put!(out, "**{}**\n\n", escape(&rows::verdict(summary)));
+    for (about, said) in remarks::remarks(run) {
+        put!(out, "{about}: {}\n\n", escape(&said));
+    }
     if let Some(warning) = rows::status_warning(run) {
         put!(out, "**The run is {warning}.**\n\n");
     }
@@ -59,6 +63,9 @@ pub fn markdown(summary: &RunSummary) -> String {
         put!(out, " The column \"{heading}\" is {words}.");
     }
     out.push('\n');
+    if let Some(marks) = remarks::marks(run) {
+        put!(out, "\n## {}\n\n{}", remarks::MARKS_HEADING, marks.markdown());
+    }
     let tables = [
         (best::HEADING, best(summary), best::NOTE),
         (hosts::SCALING_HEADING, hosts::hosts_scaling(summary), hosts::SCALING_NOTE),

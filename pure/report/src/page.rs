@@ -11,17 +11,34 @@ pub(crate) fn escaped(text: &str) -> String {
     Escaped(text).to_string()
 }
 
-/// A self-contained page with a title; `body` is HTML, whose texts are [`escaped`].
-pub(crate) fn page(title: &str, body: &str) -> String {
+/// Whether a page has scripts of its own; none has others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scripts {
+    /// It has none, and may have none.
+    None,
+    /// Its own.
+    Own,
+}
+
+/// The beginning of a page, up to its first heading within the header. The page loads nothing from anywhere, whatever its texts contain.
+pub(crate) fn opening(title: &str, heading: &str, scripts: Scripts) -> String {
     let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    out.push_str(
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n",
+    let scripts = if scripts == Scripts::Own { "; script-src 'unsafe-inline'" } else { "" };
+    put!(
+        out,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'{scripts}\">\n"
     );
     put!(out, "<title>{} – loadline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n", Escaped(title));
-    put!(out, "<header class=\"top\">\n<p class=\"brand\">loadline</p>\n<h1>{}</h1>\n</header>\n", Escaped(title));
-    put!(out, "<main>\n{body}</main>\n</body>\n</html>\n");
+    put!(out, "<header class=\"top\">\n<p class=\"brand\">loadline</p>\n<h1>{}</h1>\n", Escaped(heading));
+    out
+}
+
+/// A self-contained page with a title; `body` is HTML, whose texts are [`escaped`].
+pub(crate) fn page(title: &str, body: &str) -> String {
+    let mut out = opening(title, title, Scripts::None);
+    put!(out, "</header>\n<main>\n{body}</main>\n</body>\n</html>\n");
     out
 }
 

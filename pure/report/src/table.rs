@@ -211,11 +211,11 @@ impl Table {
         out
     }
 
-    /// For a page.
+    /// For a page. Where it is wider than the window it is scrolled by itself, by keys as well.
     #[must_use]
     pub fn html(&self) -> String {
         let class = |column: &Column| if column.is_number { " class=\"num\"" } else { "" };
-        let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
+        let mut out = String::from("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
         for column in &self.columns {
             put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(&column.heading));
         }

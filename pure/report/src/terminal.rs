@@ -8,6 +8,7 @@ use crate::draft::{Draft, Noun, Weight};
 use crate::figures::{self, plain};
 use crate::hosts;
 use crate::put;
+use crate::remarks;
 use crate::rows::{self, Column};
 use crate::table::Table;
 use crate::verdict;
@@ -45,6 +46,7 @@ pub fn run_draft(summary: &RunSummary, options: &TerminalOptions) -> Draft {
     best_of_trials(&mut out, summary, options);
     totals_of_hosts(&mut out, summary, options);
     shares_of_hosts(&mut out, summary, options);
+    marks(&mut out, summary, options);
     explain(&mut out, summary, &groups, options);
     conclude(&mut out, summary, options);
     findings(&mut out, summary, options);
@@ -104,8 +106,22 @@ fn header(out: &mut Draft, summary: &RunSummary, options: &TerminalOptions) {
         }
         put!(out, "{}\n", colour.paint(Style::Dim, &line));
     }
+    for (about, said) in remarks::remarks(run) {
+        let indent = " ".repeat(length(about) + 2);
+        for (place, line) in wrap(&said, options.width.saturating_sub(length(&indent))).iter().enumerate() {
+            let about = if place == 0 { format!("{about}: ") } else { indent.clone() };
+            put!(out.frame(), "{}{line}\n", colour.paint(Style::Dim, &about));
+        }
+    }
     if let Some(warning) = rows::status_warning(run) {
         put!(out.frame(), "{}\n", colour.paint(Style::Red, &format!("The run is {warning}.")));
+    }
+}
+
+fn marks(out: &mut Draft, summary: &RunSummary, options: &TerminalOptions) {
+    if let Some(table) = remarks::marks(&summary.run) {
+        put!(out.heading(), "\n{}\n", options.colour.paint(Style::Bold, remarks::MARKS_HEADING));
+        out.table(&table, options, |_| Weight::Beside);
     }
 }
 

@@ -77,6 +77,11 @@ consumers() {
     done
 }
 
+# The rules of accessibility that pages are held to in a browser.
+axe() {
+    [ -e node_modules/axe-core/axe.min.js ] || npm install --silent --no-fund --no-audit --prefix "$folder" axe-core@4.14.0
+}
+
 # Servers of object stores that others wrote: moto for S3, Azurite for Azure Blob. fake-gcs-server is not among them: it lacks the writes
 # of the XML interface, which clients with conditions need.
 stores() {

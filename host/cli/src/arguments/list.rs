@@ -1,10 +1,10 @@
-//! The options of `list` and `tag`.
+//! The options of `list` and `tag`, and those that choose runs of a store.
 
 use super::Printing;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use loadline_record::RunVerb;
-use loadline_store::Tag;
+use loadline_record::{RunStatus, RunVerb};
+use loadline_store::{Filter, Tag};
 
 /// `tag`.
 #[derive(Debug, Args)]
@@ -36,6 +36,19 @@ pub(crate) struct ListArguments {
     /// Only runs with each of these words in id, name, verb, start, volumes or tags
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArguments,
+    /// Only runs started then or later, in UTC: 2026-01-31, or 2026-01-31T14:00:00Z
+    #[arg(long, value_parser = since, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// Which runs of a store.
+#[derive(Debug, Args)]
+#[group(id = "filter", multiple = true)]
+pub(crate) struct FilterArguments {
     /// Only runs with this tag: KEY=VALUE, or a key with any value
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) tag: Vec<Tag>,
@@ -48,17 +61,28 @@ pub(crate) struct ListArguments {
     /// Only runs in this state: unfinished, finished, interrupted or failed
     #[arg(long, value_enum, value_name = "STATUS", hide_possible_values = true)]
     pub(crate) status: Option<StatusName>,
-    /// Only runs started then or later, in UTC: 2026-01-31, or 2026-01-31T14:00:00Z
-    #[arg(long, value_parser = since, value_name = "TIME")]
-    pub(crate) since: Option<String>,
     /// Only runs made by this verb
     #[arg(long, value_parser = run_verb(), ignore_case = true, hide_possible_values = true, value_name = "VERB")]
     pub(crate) verb: Option<RunVerb>,
     /// The newest so many
     #[arg(long, short = 'n', value_name = "COUNT")]
     pub(crate) limit: Option<u32>,
-    #[command(flatten)]
-    pub(crate) printing: Printing,
+}
+
+impl FilterArguments {
+    /// The runs that pass, of those with each of these words that started at this time or later.
+    pub(crate) fn filter(&self, words: &[String], since: Option<String>) -> Filter {
+        Filter {
+            name: self.name.clone(),
+            verb: self.verb.clone(),
+            status: self.status.map(StatusName::status),
+            since,
+            volume: self.volume.clone(),
+            words: words.to_vec(),
+            tags: self.tag.clone(),
+            limit: self.limit,
+        }
+    }
 }
 
 /// A run's state by the names that people type.
@@ -72,6 +96,17 @@ pub(crate) enum StatusName {
     Interrupted,
     /// Ended by an error
     Failed,
+}
+
+impl StatusName {
+    const fn status(self) -> RunStatus {
+        match self {
+            Self::Unfinished => RunStatus::Unfinished,
+            Self::Finished => RunStatus::Finished,
+            Self::Interrupted => RunStatus::Interrupted,
+            Self::Failed => RunStatus::Failed,
+        }
+    }
 }
 
 /// Reads a verb that stores runs, by the name that stands with them. `search` is what `--find-objective` stores.

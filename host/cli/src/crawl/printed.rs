@@ -30,6 +30,12 @@ pub(crate) fn text(report: &CrawlReport<'_>, format: Format) -> String {
     let mark = if format == Format::Markdown { "# " } else { "" };
     let mut text = Draft::default();
     text.push_str(&format!("{mark}run {}: crawl {}\n\n", header.id, header.name));
+    let remarks = report.remarks();
+    if !remarks.is_empty() {
+        let ending = if format == Format::Markdown { "\n\n" } else { "\n" };
+        text.push_str(&remarks.iter().map(|remark| format!("{remark}{ending}")).collect::<String>());
+        text.push_str(if format == Format::Markdown { "" } else { "\n" });
+    }
     printing::rows(text.heading(), &tables[0].table, format, |_| Weight::Qualifies);
     for table in &tables[1..] {
         under(&mut text, table, Weight::Beside, format);

@@ -2,6 +2,7 @@
 
 mod advise;
 mod brought;
+mod browser;
 mod catalog;
 mod compare;
 mod crash;
@@ -43,6 +44,7 @@ mod swept;
 mod tagged;
 mod typing;
 mod verification;
+mod weekly;
 
 // The tests of the library make the same devices, start the same applications, and ask the same way.
 #[path = "../../../runs/tests/runs/support/applications.rs"]

@@ -4,6 +4,7 @@ pub(crate) mod catalog_folder;
 pub(crate) mod environment_file;
 pub(crate) mod input_file;
 pub(crate) mod output_file;
+pub(crate) mod page_folder;
 pub(crate) mod plan_file;
 pub(crate) mod record_file;
 pub mod store_location;

@@ -4,6 +4,7 @@ mod applications;
 mod csv;
 mod markdown;
 mod rows;
+mod stance;
 mod terminal;
 mod verdict;
 
@@ -11,16 +12,19 @@ pub use csv::comparison_csv;
 pub use markdown::comparison_markdown;
 pub use terminal::{comparison_draft, comparison_terminal};
 
+pub use stance::Standing;
+
 pub(crate) use rows::{interval, ratio};
 
 use crate::answer::{AnswerTable, RunAnswer};
 use crate::figures::{self, plain};
 use crate::put;
 use crate::table::{Column, Field, Table};
-use crate::verdict_line::About;
+use crate::verdict_line::{About, VerdictLine};
 use crate::words;
 use loadline_analysis::{
-    Against, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal, Undecided, Unmatched,
+    Against, CellComparison, ComparedSide, Comparison, Counts, Figure, Overall, Scaling, ScalingTotal, Undecided,
+    Unmatched, Verdict,
 };
 
 /// The comparison as what a report opens with: its verdict, the ranks, and why cells have no verdict.
@@ -43,6 +47,62 @@ pub(crate) fn comparison_answer(comparison: &Comparison) -> RunAnswer {
     // It is the one that writes this report.
     lines.retain(|line| !matches!(line.about, About::Command | About::Afterwards));
     RunAnswer { lines, tables }
+}
+
+/// Cells of a short comparison: the rest is counted.
+const BRIEF_CELLS_MAX: usize = 12;
+
+/// A comparison of two sides in short: what it comes to, the cells that differ most, and why they are in doubt.
+pub(crate) struct BriefComparison {
+    /// What it comes to, without what to do next.
+    pub(crate) lines: Vec<VerdictLine>,
+    /// Cells, or applications that set their own pace.
+    pub(crate) table: Table,
+    /// Cells that have no row.
+    pub(crate) left_out: usize,
+    /// What the marks of the rows mean.
+    pub(crate) doubts: Vec<String>,
+}
+
+impl BriefComparison {
+    /// Of the first side with the second; `None`: they have nothing in common.
+    pub(crate) fn of(comparison: &Comparison) -> Option<Self> {
+        let against = comparison.against.first()?;
+        let mut lines = verdict::lines(comparison);
+        lines.retain(|line| !matches!(line.about, About::Command | About::Afterwards | About::Next));
+        if !comparison.applications.is_empty() {
+            return Some(Self { lines, table: verdict::ranks(comparison), left_out: 0, doubts: Vec::new() });
+        }
+        let has_rows = against.cells.iter().any(|cell| cell.deciding().is_some());
+        let shown = Some(differing(against, BRIEF_CELLS_MAX)).filter(|_| has_rows)?;
+        let marks = rows::doubt_marks(&shown);
+        let doubt =
+            |mark: &rows::DoubtMark| format!("†{} {}, {}: {}", mark.number, mark.sides, mark.code.name(), mark.detail);
+        Some(Self {
+            lines,
+            table: rows::cells(&shown, &marks),
+            left_out: against.cells.len() - shown.cells.len(),
+            doubts: marks.iter().map(doubt).collect(),
+        })
+    }
+}
+
+/// With at most so many of its cells, those that differ most, in their order.
+fn differing(against: &Against, most: usize) -> Against {
+    let size = |cell: &CellComparison| cell.deciding().map_or(0.0, |of| of.ratio.ln().abs());
+    let weight = |cell: &CellComparison| match cell.verdict {
+        Verdict::Worse | Verdict::Better => 0,
+        Verdict::CannotTell => 1,
+        Verdict::Same => 2,
+    };
+    let mut places: Vec<usize> = (0..against.cells.len()).collect();
+    places.sort_by(|a, b| {
+        let (a, b) = (&against.cells[*a], &against.cells[*b]);
+        weight(a).cmp(&weight(b)).then(size(b).total_cmp(&size(a)))
+    });
+    places.truncate(most);
+    places.sort_unstable();
+    Against { cells: places.into_iter().map(|place| against.cells[place].clone()).collect(), ..against.clone() }
 }
 
 /// "A" for the baseline, then "B", "C", ...; beyond "Z" by number.

@@ -1,6 +1,7 @@
 //! A comparison in few lines: the ranks at its beginning, and the verdict at its end.
 
 use super::rows::{names, numbers, words};
+use super::stance::Standing;
 use super::{applications, cells, counts_words, figure_name, figure_words, letter, margin, ratio};
 use crate::figures::{self, MISSING, plain};
 use crate::table::Table;
@@ -54,14 +55,7 @@ pub(crate) fn ranks(comparison: &Comparison) -> Table {
         numbers("MB/s", 0, texts(&|side| or_missing(side.throughput_bytes_per_s.map(figures::megabytes)))),
         numbers("p99", 0, texts(&|side| or_missing(side.p99_ns.map(figures::latency)))),
         numbers("times A", 0, texts(&|side| or_missing(side.score.map(ratio)))),
-        words(
-            "verdict",
-            texts(&|side| match side.verdict {
-                Some(_) if comparison.trade_off(side.side).is_some() => "better and worse".to_owned(),
-                Some(verdict) => verdict.words().to_owned(),
-                None => "baseline".to_owned(),
-            }),
-        ),
+        words("verdict", texts(&|side| Standing::of(comparison, side).map_or("baseline", Standing::words).to_owned())),
     ];
     if ranks.iter().any(|side| side.objective_kept.is_some()) {
         columns.push(words("objective", texts(&|side| or_missing(holds(side)))));

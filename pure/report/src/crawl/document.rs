@@ -143,11 +143,11 @@ impl CrawlReport<'_> {
     /// As programs read it.
     #[must_use]
     pub fn document(&self) -> CrawlDocument<'_> {
-        let Self { record, pipeline, attributions, confirmed, tried } = self;
+        let Self { record, pipeline, attributions, confirmed, tried, tags } = self;
         let change = |(change, found): &(String, WhatIf)| TriedChange { change: change.clone(), found: found.clone() };
         CrawlDocument {
             schema: CRAWL_SCHEMA,
-            run: summarize(record).run,
+            run: RunInfo { tags: tags.clone(), ..summarize(record).run },
             wall_ns: pipeline.wall_ns,
             sources: (0..attributions.len()).map(|place| source(pipeline, place, &attributions[place])).collect(),
             stages: stages(pipeline),

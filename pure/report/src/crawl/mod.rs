@@ -8,10 +8,11 @@ pub use comparison::{ComparedCrawl, compared_crawls};
 pub use document::{CRAWL_SCHEMA, CrawlDocument};
 
 use crate::answer::{AnswerTable, RunAnswer};
+use crate::remarks;
 use crate::verdict_line::{About, VerdictLine};
 use crate::words::crawl as words;
 use loadline_pipeline::{Attribution, Confirmation, ConfirmedBy, WhatIf, attribute, confirm, held_volumes};
-use loadline_record::{Doubt, PipelineRecord, RunRecord, SourceRecord};
+use loadline_record::{Doubt, PipelineRecord, RunRecord, SourceRecord, Tag};
 
 /// Lines of the verdict at most.
 const VERDICT_MAX: usize = 9;
@@ -29,6 +30,8 @@ pub struct CrawlReport<'r> {
     confirmed: Vec<Confirmation>,
     /// Changes that were tried on it, as they were typed.
     tried: Vec<(String, WhatIf)>,
+    /// What its user says of it.
+    tags: Vec<Tag>,
 }
 
 impl<'r> CrawlReport<'r> {
@@ -38,13 +41,25 @@ impl<'r> CrawlReport<'r> {
         let pipeline = record.pipeline()?;
         let attributions = attribute(pipeline).ok()?;
         let confirmed = confirm(pipeline, &attributions);
-        Some(Self { record, pipeline, attributions, confirmed, tried: Vec::new() })
+        Some(Self { record, pipeline, attributions, confirmed, tried: Vec::new(), tags: Vec::new() })
     }
 
     /// With changes that were tried on it, as they were typed.
     #[must_use]
     pub fn with_tried(self, tried: Vec<(String, WhatIf)>) -> Self {
         Self { tried, ..self }
+    }
+
+    /// With what its user says of it.
+    #[must_use]
+    pub fn with_tags(self, tags: Vec<Tag>) -> Self {
+        Self { tags, ..self }
+    }
+
+    /// What its user says of it, a line each.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        remarks::of_tags(&self.tags).into_iter().map(|(about, said)| format!("{about}: {said}")).collect()
     }
 
     /// What the crawl measured.

@@ -5,9 +5,10 @@ use super::{CellView, Escaped, Run};
 use crate::chart::{Axis, Chart, Hover, Line, LineChart, Mark, Size, Stretch, StripChart};
 use crate::figures::{self, plain};
 use crate::put;
+use crate::remarks;
 use crate::rows::limit_name;
 use crate::words::watch::cause as watch_cause;
-use loadline_analysis::{CourseSecond, WatchCourse, watch_course};
+use loadline_analysis::{CourseSecond, LiveMark, WatchCourse, watch_course};
 use loadline_block::Operation;
 use loadline_record::{
     CellRecord, Clock, Limit, SecondOperation, Series, TrialRecord, WatchCause, WatchRecord, WatchTick,
@@ -23,6 +24,8 @@ const LARGE_BLOCK: Bytes = Bytes::kib(64);
 
 /// Devices of a watch that are drawn at most.
 const DEVICES_MAX: usize = 4;
+/// More marks than this are named under the pointer and in their table alone.
+const MARKS_NAMED_MAX: usize = 4;
 /// Ticks are joined until they are nearly so long.
 const WHOLE_US: u64 = 950_000;
 /// Stretches of a run in its strip at most: more are no wider than a line.
@@ -37,6 +40,9 @@ pub(super) fn of_run(run: &Run<'_>) -> String {
     }
     for charts in watched.iter().take(DEVICES_MAX) {
         charts.put(&mut out, run.level + 1, watched.len() > 1);
+    }
+    if let Some(marks) = remarks::marks(&run.summary.run) {
+        put!(out, "<h{0}>{1}</h{0}>\n{2}", run.level + 1, remarks::MARKS_HEADING, marks.html());
     }
     out
 }
@@ -92,6 +98,7 @@ impl WatchCharts {
         let per_s = |tick: WatchTick| Some(tick.requests() as f64 * 1e6 / tick.elapsed_us.max(1) as f64);
         let rate = points(per_s);
         let y = Axis::linear("IOPS", figures::tick, rate.iter().map(|point| point.1));
+        let marks = marks(run, cell.trials.last()?.watched.as_deref()?);
         let chart = |what: &str, title: &str, y: Axis, lines: Vec<Line>, hover: &'static str| LineChart {
             id: format!("{id}-{what}"),
             title: format!("{title}: {device}"),
@@ -101,7 +108,7 @@ impl WatchCharts {
             lines,
             references: Vec::new(),
             separators: Vec::new(),
-            marks: Vec::new(),
+            marks: marks.clone(),
             size: Size::Wide,
             names: false,
             hover: Some(Hover { x: "s", y: hover }),
@@ -145,6 +152,20 @@ impl WatchCharts {
         figure(out, Size::Wide, "What held it, second by second", &self.strip, &self.blank);
         legend(out, &self.causes);
     }
+}
+
+/// Moments that the user marked, as far along as the chart has them: times without a sample are no part of it.
+fn marks(run: &Run<'_>, watch: &WatchRecord) -> Vec<Mark> {
+    let marks = &run.summary.run.marks;
+    let spans = watch.spans_us();
+    let along =
+        |elapsed_us: u64| -> u64 { spans.iter().map(|span| elapsed_us.clamp(span.start, span.end) - span.start).sum() };
+    let mark = |mark: &LiveMark| Mark {
+        x: along(mark.elapsed_ns / 1_000) as f64 / 1e6,
+        label: format!("{}: {}", remarks::moment(mark.elapsed_ns), plain(&mark.note)),
+        is_named: marks.len() <= MARKS_NAMED_MAX,
+    };
+    marks.iter().map(mark).collect()
 }
 
 fn mean_ns(count: u64, ms: u64) -> Option<f64> {

@@ -1,5 +1,6 @@
 //! One self-contained HTML file: no network, readable without JavaScript, light and dark, on screen and on paper.
 
+mod beside;
 mod cells;
 mod course;
 mod families;
@@ -12,13 +13,16 @@ mod side_by_side;
 mod table;
 mod traits;
 
+pub use beside::{OtherRole, OtherRun, PagePlace};
+
 use crate::answer::RunAnswer;
 use crate::comparison::comparison_answer;
 use crate::doubts::{self, DoubtGroup};
 use crate::escaped::Escaped;
 use crate::figures::{self, plain};
-use crate::page::STYLE;
+use crate::page::{STYLE, Scripts, opening};
 use crate::put;
+use crate::remarks;
 use crate::rows;
 use crate::verdict;
 use crate::verdict_line::{About, VerdictLine, lines_html};
@@ -30,7 +34,8 @@ use loadline_block::Operation;
 use loadline_load::LatencyFigure;
 use loadline_record::{CellRecord, Clock, Histogram, HostFacts, RunRecord};
 
-const SCRIPT: &str = include_str!("script.js");
+/// Theme, sorting and search of a page.
+pub(crate) const SCRIPT: &str = include_str!("script.js");
 
 /// A cell's figures with the record behind them.
 #[derive(Clone, Copy)]
@@ -107,6 +112,8 @@ pub(crate) struct Run<'a> {
     pub(crate) volumes_several: bool,
     /// What it found, where it asked a question of its own.
     answer: Option<&'a RunAnswer>,
+    /// Where its page lies among others.
+    place: Option<&'a PagePlace<'a>>,
 }
 
 impl<'a> Run<'a> {
@@ -126,6 +133,7 @@ impl<'a> Run<'a> {
             views: views.collect(),
             volumes_several: summary.cells.iter().any(|c| c.volume != summary.cells[0].volume),
             answer: None,
+            place: None,
         }
     }
     /// "†1,3", or nothing.
@@ -225,7 +233,6 @@ pub fn html_with_answers(
         (None, _) => Comparisons::usual(&runs.iter().map(|(record, _)| *record).collect::<Vec<_>>()),
     };
     let comparisons = comparisons.or(usual.as_ref());
-    let compared = comparisons.map(|both| comparison_answer(&both.all));
     let level = if runs.len() == 1 { 2 } else { 3 };
     let runs: Vec<Run<'_>> = runs
         .iter()
@@ -235,18 +242,28 @@ pub fn html_with_answers(
             Run { answer, ..Run::new(number + 1, level, record, summary) }
         })
         .collect();
-    let title = match runs.as_slice() {
+    document(&runs, comparisons)
+}
+
+/// The report of a run as a page among others, of which `place` says which: they link to each other.
+#[must_use]
+pub fn run_page(record: &RunRecord, summary: &RunSummary, answer: Option<&RunAnswer>, place: &PagePlace<'_>) -> String {
+    document(&[Run { answer, place: Some(place), ..Run::new(1, 2, record, summary) }], None)
+}
+
+fn document(runs: &[Run<'_>], comparisons: Option<&Comparisons>) -> String {
+    let compared = comparisons.map(|both| comparison_answer(&both.all));
+    let heading = match runs {
         [run] => plain(&run.summary.run.name),
         _ => format!("{} runs", runs.len()),
     };
-    let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    out.push_str("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    // The page loads nothing from anywhere, whatever a label contains.
-    out.push_str("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n");
-    put!(out, "<title>{} – loadline</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n", Escaped(&title));
-    put!(out, "<header class=\"top\">\n<p class=\"brand\">loadline</p>\n<h1>{}</h1>\n", Escaped(&title));
-    match runs.as_slice() {
+    // Pages that lie beside each other are told apart by their titles.
+    let title = match runs {
+        [run] if run.place.is_some() => format!("{heading}, {}", plain(&run.summary.run.started)),
+        _ => heading.clone(),
+    };
+    let mut out = opening(&title, &heading, Scripts::Own);
+    match runs {
         [run] => lead(&mut out, run),
         [] => out.push_str("<p class=\"lead\">No run was given.</p>\n"),
         _ => {
@@ -254,7 +271,7 @@ pub fn html_with_answers(
                 let chart = comparisons.map(|both| side_by_side::lead_chart(&both.all)).unwrap_or_default();
                 answer_lines(&mut out, answer, &chart);
             }
-            list_of_runs(&mut out, &runs);
+            list_of_runs(&mut out, runs);
         }
     }
     out.push_str("</header>\n<main>\n");
@@ -269,9 +286,9 @@ pub fn html_with_answers(
             scaling::scaling(&mut out, comparison, 2, "");
             out.push_str("</section>\n");
         }
-        side_by_side::side_by_side(&mut out, &runs, comparisons.map(|both| &both.all));
+        side_by_side::side_by_side(&mut out, runs, comparisons.map(|both| &both.all));
     }
-    for run in &runs {
+    for run in runs {
         if runs.len() > 1 {
             put!(out, "<article id=\"r{}\">\n<h2>{}</h2>\n", run.number, Escaped(plain(&run.summary.run.name)));
             lead(&mut out, run);
@@ -311,6 +328,9 @@ fn lead(out: &mut String, run: &Run<'_>) {
     ];
     parts.retain(|part| !part.is_empty());
     put!(out, "<p class=\"meta\">{}</p>\n", Escaped(parts.join(" · ")));
+    for (about, said) in remarks::remarks(info) {
+        put!(out, "<p class=\"remark\"><span>{about}</span> {}</p>\n", Escaped(said));
+    }
     if let Some(answer) = run.answer {
         answer_lines(out, answer, "");
     } else if let Some(verdict) = &run.summary.verdict {
@@ -441,6 +461,7 @@ fn sections(out: &mut String, run: &Run<'_>) {
     let charts = overview::charts(run);
     let course = course::of_run(run);
     let links = [
+        ("beside", "Beside other runs", run.place.is_some()),
         ("answer", "What was found", run.answer.is_some_and(|answer| !answer.tables.is_empty())),
         ("course", "Over time", !course.is_empty()),
         ("charts", "Charts", !charts.is_empty()),
@@ -451,6 +472,9 @@ fn sections(out: &mut String, run: &Run<'_>) {
         ("provenance", "Machine and provenance", true),
     ];
     out.push_str("<nav aria-label=\"Sections\">");
+    if let Some(place) = run.place {
+        put!(out, "<a href=\"{}\">All runs</a> ", Escaped(place.index));
+    }
     for (id, name, _) in links.iter().filter(|l| l.2) {
         put!(out, "<a href=\"#r{number}-{id}\">{name}</a> ");
     }
@@ -458,6 +482,10 @@ fn sections(out: &mut String, run: &Run<'_>) {
     for (id, name, _) in links.iter().filter(|l| l.2) {
         put!(out, "<section id=\"r{number}-{id}\">\n<h{level}>{name}</h{level}>\n");
         match *id {
+            "beside" => {
+                let place = run.place.expect("only then it is linked");
+                beside::beside(out, place, &run.summary.run.id, level);
+            }
             "answer" => answer_tables(out, run.answer.expect("only then it is linked")),
             "findings" => table::findings(out, run),
             "table" => table::results(out, run),

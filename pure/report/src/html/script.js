@@ -39,7 +39,8 @@
       head.append(button);
       head.dataset.sort = "";
       button.addEventListener("click", () => {
-        const down = head.classList.contains("num") !== (head.getAttribute("aria-sort") === "descending");
+        const sorted = head.getAttribute("aria-sort");
+        const down = sorted ? sorted === "ascending" : head.classList.contains("num");
         all(table, "thead th").forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
         const key = (body) => {

@@ -14,6 +14,7 @@ pub mod emulation;
 pub(crate) mod evidence;
 pub(crate) mod finding;
 pub mod fit;
+pub(crate) mod held_limits;
 pub(crate) mod hosts;
 pub mod hunt;
 pub mod imports;

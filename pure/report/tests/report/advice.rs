@@ -105,7 +105,7 @@ fn the_page_has_what_the_terminal_has_and_scrolls_its_tables() {
     assert!(page.contains("Take azure/") && page.ends_with("</html>\n"));
     assert!(advice_sections(&advice).iter().all(|(heading, _)| page.contains(heading)));
     // On a phone a table scrolls by itself, and the page does not.
-    assert_eq!(page.matches("<table>").count(), page.matches("<div class=\"scroll\"><table>").count());
+    assert_eq!(page.matches("<table>").count(), page.matches("<div class=\"scroll\" tabindex=\"0\"><table>").count());
     assert_eq!(advice_table(&advice.candidates).csv().lines().count(), advice.candidates.len() + 1);
 }
 

@@ -34,7 +34,7 @@ fn reads(second: u64) -> u64 {
 }
 
 /// The run that would be stored after so many seconds.
-fn past(seconds: u64) -> RunRecord {
+pub(crate) fn past(seconds: u64) -> RunRecord {
     let tick = |second: u64| WatchTick {
         elapsed_us: 100_000,
         reads: reads(second),

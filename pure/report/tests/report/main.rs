@@ -10,6 +10,7 @@ mod doubts;
 mod emulated;
 mod figures;
 mod findings;
+mod folder;
 mod golden;
 mod hosts;
 mod live;
