@@ -236,7 +236,7 @@ fn closing(out: &mut String, version: &str) {
 
 /// How many runs each month has, and how they stand.
 fn by_month(out: &mut String, months: &[Month<'_>]) {
-    out.push_str("<section id=\"months\">\n<h2>By month</h2>\n<div class=\"scroll\"><table class=\"months\"><thead><tr><th scope=\"col\">month</th><th scope=\"col\" class=\"num\">runs</th><th scope=\"col\" class=\"num\">worse than the run before</th><th scope=\"col\" class=\"num\">worse than the baseline</th></tr></thead>\n<tbody>\n");
+    out.push_str("<section id=\"months\">\n<h2>By month</h2>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"months\"><thead><tr><th scope=\"col\">month</th><th scope=\"col\" class=\"num\">runs</th><th scope=\"col\" class=\"num\">worse than the run before</th><th scope=\"col\" class=\"num\">worse than the baseline</th></tr></thead>\n<tbody>\n");
     for month in months {
         put!(out, "<tr><th scope=\"row\"><a href=\"{}\">{}</a>", Escaped(month.file(0)), Escaped(&month.name));
         for page in 1..month.pages() {
@@ -259,7 +259,7 @@ fn table(out: &mut String, rows: &[&IndexRow], all: usize) {
         "<p class=\"tools\" hidden><label>Find runs with <input type=\"search\" class=\"filter\" placeholder=\"nightly db1\"></label> <span class=\"found\" role=\"status\" data-all=\"{all}\"></span></p>\n"
     );
     out.push_str("<div class=\"picked\" role=\"status\" hidden></div>\n");
-    out.push_str("<div class=\"scroll\"><table class=\"results runs\">\n<thead><tr>");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\"><table class=\"results runs\">\n<thead><tr>");
     for (heading, class) in [
         ("run", ""),
         ("started, UTC", ""),

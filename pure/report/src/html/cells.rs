@@ -181,7 +181,7 @@ fn percentiles(out: &mut String, view: &CellView<'_>) {
         out.push_str("<p>No figures.</p>\n");
         return;
     }
-    out.push_str("<div class=\"scroll\"><table class=\"pct\"><thead><tr><th scope=\"col\">latency</th><th scope=\"col\" class=\"num\">IOPS</th>");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\"><table class=\"pct\"><thead><tr><th scope=\"col\">latency</th><th scope=\"col\" class=\"num\">IOPS</th>");
     for (name, _) in QUANTILES {
         let name = match name {
             "min" if view.summary.has_only_means() => "least mean",
@@ -312,7 +312,7 @@ fn trials(out: &mut String, view: &CellView<'_>) {
         trials if trials.len() >= TRIALS_MANY => " many",
         _ => "",
     };
-    put!(out, "<div class=\"scroll trials{class}\">");
+    put!(out, "<div class=\"scroll trials{class}\" tabindex=\"0\">");
     out.push_str("<table class=\"pct\"><thead><tr><th scope=\"col\">trial</th><th scope=\"col\" class=\"num\">IOPS</th><th scope=\"col\" class=\"num\">MB/s</th><th scope=\"col\" class=\"num\">measured</th><th scope=\"col\" class=\"num\">errors</th><th scope=\"col\" class=\"engine\">engine</th><th scope=\"col\">ended</th><th scope=\"col\">doubts</th></tr></thead><tbody>\n");
     for trial in record.trials.iter().take(TRIALS_MAX) {
         let (ended, bad) = match &trial.ending {

@@ -92,7 +92,7 @@ fn heat_map(out: &mut String, run: &Run<'_>, grid: &Grid<'_>, metric: Metric) {
         if high > low && v > 0.0 { ((v / low).ln() / (high / low).ln() * HEAT_LEVELS).round() } else { 0.0 }
     };
     let threads = columns.iter().any(|c| c.2 != columns[0].2);
-    out.push_str("<div class=\"scroll\"><table class=\"heatmap\"><thead><tr><th scope=\"col\" rowspan=\"2\">load</th>");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\"><table class=\"heatmap\"><thead><tr><th scope=\"col\" rowspan=\"2\">load</th>");
     for group in columns.chunk_by(|a, b| a.0 == b.0) {
         put!(out, "<th scope=\"colgroup\" colspan=\"{}\">{}</th>", group.len(), Escaped(&group[0].0));
     }

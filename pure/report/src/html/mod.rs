@@ -388,7 +388,7 @@ fn clock_word(info: &RunInfo) -> String {
 
 /// Several runs at a glance, with the differences that affect a comparison.
 fn list_of_runs(out: &mut String, runs: &[Run<'_>]) {
-    out.push_str("<div class=\"scroll\"><table><thead><tr><th scope=\"col\">run</th><th scope=\"col\">clock</th><th scope=\"col\">started</th><th scope=\"col\">machine</th><th scope=\"col\">volumes</th><th scope=\"col\">verdict</th></tr></thead>\n<tbody>\n");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr><th scope=\"col\">run</th><th scope=\"col\">clock</th><th scope=\"col\">started</th><th scope=\"col\">machine</th><th scope=\"col\">volumes</th><th scope=\"col\">verdict</th></tr></thead>\n<tbody>\n");
     for run in runs {
         let info = &run.summary.run;
         let volumes: Vec<String> =

@@ -70,7 +70,7 @@ fn cells(out: &mut String, scaling: &Scaling) {
     let open = if scaling.cells.len() <= OPEN_MAX { " open" } else { "" };
     put!(out, "<details class=\"all\"{open}><summary>Efficiency cell by cell</summary>\n");
     out.push_str("<p class=\"note\">100 % is linear scaling, with the 95 % interval; what a verdict was reached on is coloured.</p>\n");
-    out.push_str("<div class=\"scroll\"><table class=\"beside\"><thead><tr><th scope=\"col\">load</th>");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\"><table class=\"beside\"><thead><tr><th scope=\"col\">load</th>");
     put!(
         out,
         "<th scope=\"col\" class=\"num\">IOPS, {} disk{}</th>",

@@ -193,7 +193,7 @@ pub(crate) fn side_by_side(out: &mut String, runs: &[Run<'_>], comparison: Optio
     let on_curves = curves::curves(out, &told);
     bars::bars(out, &told, &rows, &on_curves);
     out.push_str("<h3>Every load that runs share</h3>\n<p class=\"note\">Loads that at least two runs have. Verdicts are against the first run: IOPS in closed loops and where a side falls behind the rate asked for, p99 where both keep it; a ratio with its 95 % interval; same is within 5 %. <code>loadline compare</code> tells more.</p>\n");
-    out.push_str("<div class=\"scroll\"><table class=\"beside\"><thead><tr>");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\"><table class=\"beside\"><thead><tr>");
     if volumes {
         out.push_str("<th scope=\"col\" rowspan=\"2\">volume</th>");
     }

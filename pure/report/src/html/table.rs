@@ -94,7 +94,7 @@ pub(crate) fn results(out: &mut String, run: &Run<'_>) {
         put!(out, "<details class=\"all\"><summary>All {} cells</summary>\n", run.views.len());
     }
     out.push_str("<p class=\"tools\" hidden><label>Show cells with <input type=\"search\" class=\"filter\" placeholder=\"random read\"></label></p>\n");
-    out.push_str("<div class=\"scroll\"><table class=\"results\">\n<thead><tr>");
+    out.push_str("<div class=\"scroll\" tabindex=\"0\"><table class=\"results\">\n<thead><tr>");
     for column in &columns {
         let class = if column.is_text() { "" } else { " class=\"num\"" };
         let heading = match column {
