@@ -44,7 +44,6 @@ state = "$work/state"
 path = "$disk"
 [destination]
 folder = "$work/saved"
-layout = "plain"
 [group.data]
 class = "files"
 paths = ["data"]

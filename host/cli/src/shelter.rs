@@ -11,16 +11,21 @@ use loadline_report::{About, VERDICT_LINES_MAX, VerdictLine};
 use loadline_shelter_policy::config::ShelterConfig;
 use loadline_shelter_policy::start::{StartRefusal, StartVerdict};
 use loadline_shelter_policy::status::{ServicePhase, ShelterStatus};
+use loadline_shelter_policy::tree::TreePath;
 use loadline_shelter_policy::unit::{UnitFile, unit_files, unit_name};
 use loadline_shelter_service::{
-    Adopted, DrillReport, Ending, MachineProbe, Prepared, RepositoryFound, ServiceManager, ServiceSettings, Shelter,
-    ShelterError, ShelterFile, VerifyReport, last_status, serve,
+    Adopted, Ending, MachineProbe, Prepared, RestoreReport, ServiceManager, ServiceSettings, Shelter, ShelterError,
+    ShelterFile, VerifyReport, last_status, serve,
 };
 use loadline_units::{Bytes, Duration};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What `status` prints for programs.
 const STATUS_SCHEMA: &str = "loadline.shelter/1";
+
+/// Entries that a verdict names.
+const NAMED: usize = 3;
 
 /// The lines of a verdict.
 type Lines = Vec<VerdictLine>;
@@ -45,10 +50,18 @@ pub(crate) fn shelter(
     let done = match &arguments.action {
         ShelterAction::Run => run(&mut shelter),
         ShelterAction::Status { printing } => return status(&shelter, &again, printing.format),
-        ShelterAction::Adopt => {
-            let next = ("see the unit of its service, which saves from now on", again("unit"));
-            let adopted = shelter.adopt().map_err(anyhow::Error::from);
-            adopted.map(|adopted| with_next(adopted_lines(&adopted), Some(next)))
+        ShelterAction::Adopt { from_copy } => {
+            let (adopted, next) = match from_copy {
+                Some(copy) => (shelter.take_over(copy), ("see what a start would do with it", again("status"))),
+                None => (shelter.adopt(), ("see the unit of its service, which saves from now on", again("unit"))),
+            };
+            let lines = adopted.map(|adopted| [adopted_lines(&adopted), readable_passphrase(&shelter)].concat());
+            lines.map(|lines| with_next(lines, Some(next))).map_err(anyhow::Error::from)
+        }
+        ShelterAction::Export { folder, generation } => {
+            let report = shelter.export(folder, *generation)?;
+            print(&exported_lines(&report, folder))?;
+            return Ok(if report.damaged.is_empty() { Outcome::Done } else { Outcome::Against });
         }
         ShelterAction::Restore { over, generation } => {
             if let Some(generation) = generation {
@@ -73,7 +86,7 @@ pub(crate) fn shelter(
         }
         ShelterAction::Drill { scratch } => {
             let report = shelter.drill(scratch)?;
-            let is_well = report.wrong.is_empty() && report.restored.damaged.is_empty();
+            let is_well = report.damaged.is_empty();
             let next = (!is_well).then(|| ("see what is damaged", again("verify")));
             print(&with_next(drill_lines(&report), next))?;
             return Ok(if is_well { Outcome::Done } else { Outcome::Against });
@@ -145,9 +158,7 @@ fn adopted_lines(adopted: &Adopted) -> Lines {
         let text =
             format!("generation {}: {} in {}", saved.generation, amount(saved.files, saved.bytes), took(saved.took));
         lines.push(fact("saved", text));
-        if !saved.inexact.is_empty() {
-            lines.push(fact("not exact", format!("{} files changed or could not be read", saved.inexact.len())));
-        }
+        lines.extend(named("not exact", &saved.inexact));
         lines
             .extend(saved.failed.iter().take(3).map(|(group, why)| fact("NOT SAVED", format!("group {group}: {why}"))));
         if !saved.fuzzy.is_empty() {
@@ -171,12 +182,7 @@ fn restored_lines(prepared: &Prepared) -> Lines {
     let mut lines = vec![fact("disk", prepared.verdict.clone())];
     if let Some(restored) = &prepared.restored {
         lines.push(fact("restored", format!("{} in {}", amount(restored.files, restored.bytes), took(restored.took))));
-        if restored.already > 0 {
-            lines.push(fact("were there", format!("{} files", restored.already)));
-        }
-        if !restored.damaged.is_empty() {
-            lines.push(fact("lost", format!("{} files could not be restored", restored.damaged.len())));
-        }
+        lines.extend(named("lost", &restored.damaged));
     }
     if prepared.folders > 0 {
         lines.push(fact("folders", format!("{} were made again", prepared.folders)));
@@ -184,60 +190,56 @@ fn restored_lines(prepared: &Prepared) -> Lines {
     lines
 }
 
-fn verified_lines(report: &VerifyReport) -> Lines {
-    if let Some(found) = &report.repository {
-        return found_lines(report, found);
-    }
-    let read = amount(report.files, report.bytes);
-    let mut lines = vec![fact("read", format!("generation {}: {read} in {}", report.generation, took(report.took)))];
-    if report.damaged.is_empty() {
-        lines.push(fact("saved data", "WHOLE: every file is what was saved".to_owned()));
-    }
-    let damaged = report.damaged.iter().take(5);
-    lines.extend(damaged.map(|(path, reason)| fact("DAMAGED", format!("{}: {reason}", path.as_text()))));
-    if report.damaged.len() > 5 {
-        lines.push(fact("and", format!("{} more files", report.damaged.len() - 5)));
-    }
+/// A passphrase that others than its owner may read.
+fn readable_passphrase(shelter: &Shelter) -> Lines {
+    let found = shelter.readable_passphrase();
+    let line = |(path, mode): (PathBuf, u32)| {
+        let path = in_shell(&path.display().to_string());
+        fact("passphrase", format!("others may read it (mode {mode:03o}): chmod 600 {path}"))
+    };
+    found.map(line).into_iter().collect()
+}
+
+/// The first entries of a list that may be long, each with its reason.
+fn named(what: &'static str, entries: &BTreeMap<TreePath, String>) -> Lines {
+    let first = entries.iter().take(NAMED).map(|(path, why)| fact(what, format!("{}: {why}", path.as_text())));
+    let more = entries.len().saturating_sub(NAMED);
+    first.chain((more > 0).then(|| fact("and", format!("{more} more")))).collect()
+}
+
+fn exported_lines(report: &RestoreReport, folder: &Path) -> Lines {
+    let amount = amount(report.files, report.bytes);
+    let text = format!("generation {}: {amount} in {}, in {}", report.generation, took(report.took), folder.display());
+    let mut lines = vec![fact("written", text)];
+    lines.extend(named("lost", &report.damaged));
     lines
 }
 
-fn found_lines(report: &VerifyReport, found: &RepositoryFound) -> Lines {
+fn verified_lines(report: &VerifyReport) -> Lines {
     let (read, took) = (Bytes::new(report.bytes).human(), took(report.took));
-    let of = format!("{} generations in {} packs", found.snapshots, found.packs);
+    let of = format!("{} generations in {} packs", report.snapshots, report.packs);
     let mut lines = vec![fact("read", format!("{of}, up to generation {}: {read} in {took}", report.generation))];
-    if found.findings.is_empty() {
+    if report.findings.is_empty() {
         lines.push(fact("saved data", "WHOLE: every generation can be restored".to_owned()));
     }
-    lines.extend(found.findings.iter().take(5).map(|finding| fact("DAMAGED", finding.clone())));
-    if found.findings.len() > 5 {
-        lines.push(fact("and", format!("{} more", found.findings.len() - 5)));
+    lines.extend(report.findings.iter().take(5).map(|finding| fact("DAMAGED", finding.clone())));
+    if report.findings.len() > 5 {
+        lines.push(fact("and", format!("{} more", report.findings.len() - 5)));
     }
     lines
 }
 
-fn drill_lines(report: &DrillReport) -> Lines {
-    let restored = &report.restored;
+fn drill_lines(restored: &RestoreReport) -> Lines {
     let mut lines = vec![
         fact("restored", format!("generation {}: {}", restored.generation, amount(restored.files, restored.bytes))),
         fact("recovery time", took(restored.took)),
     ];
-    let wrong = report.wrong.len() + restored.damaged.len();
-    lines.push(if wrong == 0 {
-        fact("drill", format!("PASSED: {} entries were compared", report.compared))
-    } else {
-        fact(
-            "drill",
-            format!(
-                "FAILED: {}",
-                if wrong == 1 {
-                    "1 entry is not what was saved".to_owned()
-                } else {
-                    format!("{wrong} entries are not what was saved")
-                }
-            ),
-        )
+    lines.push(match restored.damaged.len() {
+        0 => fact("drill", format!("PASSED: {} files were compared", restored.files)),
+        1 => fact("drill", "FAILED: 1 entry is not what was saved"),
+        wrong => fact("drill", format!("FAILED: {wrong} entries are not what was saved")),
     });
-    lines.extend(restored.damaged.iter().take(4).map(|(path, why)| fact("lost", format!("{}: {why}", path.as_text()))));
+    lines.extend(named("lost", &restored.damaged));
     lines
 }
 
@@ -255,6 +257,7 @@ fn status(shelter: &Shelter, again: &dyn Fn(&str) -> String, format: Format) -> 
                        \"model:NAME\", or a link that the cloud keeps for the place";
             fact("device", format!("{device} {why}"))
         }));
+        lines.extend(readable_passphrase(shelter));
         if !report.as_ref().is_some_and(is_running) {
             lines.push(fact("a start now", start.as_ref().map_or_else(ToString::to_string, start_in_words)));
         }
@@ -349,6 +352,9 @@ fn status_lines(report: &ShelterStatus, config: &ShelterConfig) -> Lines {
         let text =
             format!("generation {}: {} in {}", save.generation, amount(save.files, save.bytes), span(save.took_ns));
         lines.push(fact("last save", text));
+    }
+    if let Some(room) = report.restore_room_bytes {
+        lines.push(fact("a restore", format!("takes {} of the disk", Bytes::new(room).human())));
     }
     if let Some(budget) = report.budget_bytes {
         let fits = if report.unsaved_bytes <= budget { "all of it fits" } else { "NOT all of it fits" };

@@ -45,13 +45,26 @@ pub(crate) enum ShelterAction {
         printing: Printing,
     },
     /// Takes the disk as it is into the shelter: keeps its folders, saves its files, confirms deletions
-    Adopt,
+    Adopt {
+        /// Take over the plain copy that an earlier version kept in this folder, instead of the disk
+        #[arg(long, value_name = "FOLDER")]
+        from_copy: Option<PathBuf>,
+    },
     /// Restores onto an empty disk, as a start does
     Restore {
         /// Replace what is on the disk: its folder, named once more
         #[arg(long, value_name = "FOLDER")]
         over: Option<PathBuf>,
         /// Restore this generation instead of the newest one
+        #[arg(long, value_name = "NUMBER")]
+        generation: Option<u64>,
+    },
+    /// Writes what is saved as plain files into a new or empty folder
+    Export {
+        /// The folder
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+        /// This generation instead of the newest one
         #[arg(long, value_name = "NUMBER")]
         generation: Option<u64>,
     },

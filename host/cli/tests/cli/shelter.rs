@@ -13,7 +13,7 @@ pub(crate) fn file(bench: &Bench, recovery_point: &str, more: &str) -> String {
         "fast.toml",
         format!(
             "schema = 1\nname = \"fast\"\nstate = \"{root}/state\"\n[disk]\npath = \"{root}/disk\"\n\
-             [destination]\nfolder = \"{root}/saved\"\nlayout = \"plain\"\n\
+             [destination]\nfolder = \"{root}/saved\"\n\
              [group.data]\nclass = \"files\"\npaths = [\"data\"]\nrecovery_point = \"{recovery_point}\"\n\
              [group.tempdb]\nclass = \"recreate\"\npaths = [\"tempdb\"]\n{more}"
         ),
@@ -105,7 +105,12 @@ fn a_service_from_start_to_end_over_a_lost_disk() {
     let rest: Vec<String> = lines.collect();
     assert!(service.wait().unwrap().success(), "{rest:?}");
     assert!(rest.iter().any(|line| line.contains("saved generation 2: 1 files")), "{rest:?}");
-    assert_eq!(fs::read(bench.path("saved/current/data/b")).unwrap(), b"second");
+    let written = bench.path("plain");
+    let told = bench.done(&["shelter", &file, "export", &written.display().to_string()]);
+    assert!(told.contains("generation 2: 2 files"), "{told}");
+    assert_eq!(fs::read(written.join("data/b")).unwrap(), b"second");
+    let told = bench.refused(1, &["shelter", &file, "export", &written.display().to_string()]);
+    assert!(told.contains("is not empty"), "{told}");
     let told = bench.done(&["shelter", &file, "status"]);
     assert!(told.contains("stopped; everything was saved") && told.lines().count() <= 10, "{told}");
     let told = bench.done(&["shelter", &file, "status", "--format", "json"]);
@@ -152,5 +157,5 @@ fn units_are_what_systemd_understands_and_mistakes_are_told_at_their_line() {
     }
     let wrong = file(&bench, "1 s", "[service]\nguard = \"x\"\n");
     let told = bench.refused(2, &["shelter", &wrong, "status"]);
-    assert!(told.contains("fast.toml:17:1: service.guard: is not a key"), "{told}");
+    assert!(told.contains("fast.toml:16:1: service.guard: is not a key"), "{told}");
 }

@@ -185,9 +185,10 @@ impl Repository {
     ) -> Result<Option<CheckFinding>, RepositoryError> {
         let mut reader = TreeReader::by(self, index);
         let (mut missing, mut visited) = (Vec::new(), Vec::new());
-        let mut trees = vec![snapshot.file.tree];
+        let (mut trees, mut met) = (vec![snapshot.file.tree], IdSet::default());
         while let Some(tree) = trees.pop() {
-            if whole.contains(&tree) {
+            // A tree is looked into once, however many folders have it.
+            if whole.contains(&tree) || !met.insert(tree) {
                 continue;
             }
             if pacing.before(PacedStep::ReadRepository(Bytes::new(0))) == Permission::Stop {

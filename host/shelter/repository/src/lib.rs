@@ -21,12 +21,13 @@ pub use check::{CheckFinding, Checked, CheckedData};
 pub use error::RepositoryError;
 pub use lease::{Lease, LeaseRecord, LeaseTaking};
 pub use loadline_shelter_format::{
-    ExtendedAttribute, FormatError, KeepRules, NodeKind, ObjectId, ScryptCost, SnapshotFile, Timestamp,
+    ExtendedAttribute, FormatError, KeepRules, NodeKind, ObjectId, ScryptCost, SnapshotFile, Timestamp, TreeNode,
+    unix_mode,
 };
 pub use pacing::{PacedStep, Pacing, Permission, Unpaced};
 pub use prune::Pruned;
 pub use repository::{Repository, StoredSnapshot};
-pub use restore::{Extras, FailedEntry, RestoreRequest, Restored};
+pub use restore::{Extras, FailedEntry, LinkedFiles, RestoreRequest, RestoreSize, Restored};
 pub use save::{Changes, Chunking, PicturedEntry, PicturedRoot, RereadShare, SaveRequest, Saved, UnreadableEntry};
 pub use storage::{
     FaultyStorage, FileKind, LeaseVersion, ListedFile, LocalStorage, RepositoryStorage, StorageError, StorageErrorKind,

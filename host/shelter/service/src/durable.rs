@@ -1,20 +1,30 @@
 //! Small files that are whole or not there, whatever happens; and the time of day that they carry.
 
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Writes a file so that after a power cut its old or its new contents are there, and nothing else.
 pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write(path, bytes, 0o666)
+}
+
+/// The same; nobody but its owner may read it.
+pub(crate) fn write_for_owner(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write(path, bytes, 0o600)
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     };
     let mut other = name.to_os_string();
     other.push(".new");
     let other = folder.join(other);
-    let mut file = File::create(&other)?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&other)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     drop(file);

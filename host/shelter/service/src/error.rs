@@ -44,6 +44,28 @@ pub enum ShelterError {
         /// What the other saved.
         generation: u64,
     },
+    /// What is saved there is another shelter's.
+    #[error("{path} belongs to shelter {name}: nothing was done")]
+    OtherShelter {
+        /// The folder or the repository.
+        path: PathBuf,
+        /// Its name.
+        name: String,
+    },
+    /// Something is saved there already.
+    #[error("{path} is in use already: an old copy is taken over into a new place")]
+    InUse {
+        /// The destination.
+        path: PathBuf,
+    },
+    /// There is no such generation.
+    #[error("generation {wanted} is not saved: choose one of {present}")]
+    NoGeneration {
+        /// It was asked for.
+        wanted: u64,
+        /// Those that are there.
+        present: String,
+    },
     /// A repository fails.
     #[error("the repository at {path}: {source}")]
     Repository {

@@ -77,12 +77,7 @@ impl<'a> FrozenFiles<'a> {
 
     /// Where the copy of a file is.
     pub(crate) fn place(&self, path: &TreePath) -> Option<PathBuf> {
-        self.names.get(path).map(|name| self.root.path().join(FROZEN).join(name))
-    }
-
-    /// The copy of a file, to be read.
-    pub(crate) fn open(&self, path: &TreePath) -> Option<io::Result<File>> {
-        self.names.get(path).map(|name| self.root.open_file(&path_of(name)))
+        self.names.get(path).map(|name| self.root.place(&path_of(name)))
     }
 }
 

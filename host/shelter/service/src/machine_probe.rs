@@ -18,9 +18,9 @@ use std::process::Command;
 /// What must be zero at each end of a raw device.
 const END_BYTES: usize = 1 << 20;
 /// Options of `mkfs`. None of them lets it overwrite what it recognises.
-const XFS_OPTIONS: &[&str] = &["-q", "-m", "reflink=1"];
-const EXT4_OPTIONS: &[&str] = &["-q", "-E", "nodiscard"];
-const BTRFS_OPTIONS: &[&str] = &["-q"];
+const XFS_OPTIONS: &[&str] = &["-q", "-m", "reflink=1", "-m"];
+const EXT4_OPTIONS: &[&str] = &["-q", "-E", "nodiscard", "-U"];
+const BTRFS_OPTIONS: &[&str] = &["-q", "-U"];
 
 /// This machine.
 #[derive(Debug)]
@@ -107,13 +107,16 @@ impl MachineProbe {
     }
 
     /// Identity of a mounted file system: its UUID, else its kind and device number.
-    fn file_system(&self, mounts: &[Mount], mount: &Mount) -> String {
-        let devices = mounted_on(&self.view, mounts, mount);
-        let from_device = devices.iter().find_map(|device| {
-            let found = recognised(&node(device)).ok()?;
-            found.into_iter().find(|signature| signature.kind.eq_ignore_ascii_case(&mount.kind)).map(|s| s.identity)
-        });
-        from_device.unwrap_or_else(|| format!("{} on {}", mount.kind, mount.number))
+    fn file_system(&self, mounts: &[Mount], mount: &Mount) -> Result<String, ShelterError> {
+        for device in mounted_on(&self.view, mounts, mount) {
+            // A device that cannot be read has an identity all the same.
+            let found = recognised(&node(&device)).map_err(ShelterError::io("read", node(&device)))?;
+            let own = found.into_iter().find(|signature| signature.kind.eq_ignore_ascii_case(&mount.kind));
+            if let Some(signature) = own {
+                return Ok(signature.identity);
+            }
+        }
+        Ok(format!("{} on {}", mount.kind, mount.number))
     }
 }
 
@@ -182,14 +185,18 @@ impl DiskProbe for MachineProbe {
         });
         let handle = File::open(path).map_err(ShelterError::io("open", path))?;
         let space = system_calls::space(&handle).map_err(ShelterError::io("ask for the space of", path))?;
+        let status = rustix::fs::fstatvfs(&handle).map_err(io::Error::from);
+        let free = status.map(|status| status.f_bfree * status.f_frsize);
+        let free = free.map_err(ShelterError::io("ask for the space of", path))?;
         Ok(FolderSeen::Mounted(MountSeen {
             is_root_device,
             is_named_device,
-            file_system: self.file_system(&mounts, mount),
+            file_system: self.file_system(&mounts, mount)?,
             is_read_only: space.read_only,
             marker: MarkerSeen::Absent,
             others: 0,
-            room: Bytes::new(space.available),
+            // A restore is done by root: what is reserved for it counts.
+            room: Bytes::new(free),
         }))
     }
 
@@ -211,7 +218,7 @@ impl DiskProbe for MachineProbe {
         let known = [NewFileSystem::Xfs, NewFileSystem::Ext4, NewFileSystem::Btrfs];
         Ok(match found.first() {
             None if raw => DeviceSeen::Raw,
-            None => DeviceSeen::Foreign("something that is not recognised".to_owned()),
+            None => DeviceSeen::Unrecognised,
             Some(first) if known.iter().any(|known| known.name().eq_ignore_ascii_case(first.kind)) => {
                 DeviceSeen::FileSystem(first.identity.clone())
             }
@@ -237,22 +244,26 @@ impl DiskProbe for MachineProbe {
         format!("{}, boot {}", read("/etc/machine-id"), read("/proc/sys/kernel/random/boot_id"))
     }
 
-    fn format(&self, config: &ShelterConfig) -> Result<(), ShelterError> {
+    fn format(&self, config: &ShelterConfig, uuid: &str, left: Option<&str>) -> Result<(), ShelterError> {
         let Some(kind) = config.disk.format else {
             return Err(ShelterError::Unsupported("the configuration asks for no file system".to_owned()));
         };
         // Between the verdict and this, somebody else may have taken the device: it is looked at once more.
-        match self.device(config)? {
-            DeviceSeen::Raw => {}
+        let is_left = match self.device(config)? {
+            DeviceSeen::Raw => false,
+            DeviceSeen::Unrecognised if left.is_some() => true,
+            DeviceSeen::FileSystem(found) if Some(found.as_str()) == left => true,
             other => return Err(ShelterError::Unsupported(format!("the device is not raw any more: {other:?}"))),
-        }
-        let path = node(&self.only(config)?);
-        let (program, options) = match kind {
-            NewFileSystem::Xfs => ("mkfs.xfs", XFS_OPTIONS),
-            NewFileSystem::Ext4 => ("mkfs.ext4", EXT4_OPTIONS),
-            NewFileSystem::Btrfs => ("mkfs.btrfs", BTRFS_OPTIONS),
         };
-        run(program, options, &[&path])
+        let path = node(&self.only(config)?);
+        let of_xfs = format!("uuid={uuid}");
+        let (program, options, identity, force) = match kind {
+            NewFileSystem::Xfs => ("mkfs.xfs", XFS_OPTIONS, of_xfs.as_str(), "-f"),
+            NewFileSystem::Ext4 => ("mkfs.ext4", EXT4_OPTIONS, uuid, "-F"),
+            NewFileSystem::Btrfs => ("mkfs.btrfs", BTRFS_OPTIONS, uuid, "-f"),
+        };
+        let forced: &[&str] = if is_left { &[force] } else { &[] };
+        run(program, &[options, &[identity], forced].concat(), &[&path])
     }
 
     fn mount(&self, config: &ShelterConfig) -> Result<(), ShelterError> {

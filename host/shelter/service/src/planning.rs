@@ -290,7 +290,7 @@ impl<'a> Storage<'a> {
                 .ok_or_else(|| PlanError::Ambiguous { role: ShelterVolume::Disk, volumes: names.clone() })?,
         };
         let folder = match &config.destination {
-            Some(Destination::PlainFolder(folder) | Destination::FolderRepository(folder)) => Some(folder.as_str()),
+            Some(Destination::FolderRepository(folder)) => Some(folder.as_str()),
             Some(Destination::ObjectStore { .. }) | None => None,
         };
         let others: Vec<&EnvironmentVolume> = environment.volumes.iter().filter(|volume| volume.name != disk).collect();

@@ -7,6 +7,7 @@ use std::path::Path;
 
 /// What is at the folder of the disk, without the marker and the entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one of them at a start")]
 pub enum FolderSeen {
     /// It is not there.
     Missing,
@@ -35,11 +36,12 @@ pub trait DiskProbe: Send {
     }
     /// The machine, as it names itself.
     fn machine(&self) -> String;
-    /// Makes the configured file system on the raw device.
+    /// Makes the configured file system on the raw device, with this UUID. `left` is the UUID of one that an earlier start began to make:
+    /// what it left is made anew.
     ///
     /// # Errors
-    /// The device is not raw any more, or `mkfs` fails.
-    fn format(&self, config: &ShelterConfig) -> Result<(), ShelterError>;
+    /// Something else is on the device by now, or `mkfs` fails.
+    fn format(&self, config: &ShelterConfig, uuid: &str, left: Option<&str>) -> Result<(), ShelterError>;
     /// Mounts the device.
     ///
     /// # Errors

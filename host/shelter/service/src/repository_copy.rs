@@ -6,33 +6,32 @@
 use crate::databases::walk;
 use crate::durable::now_ns;
 use crate::error::ShelterError;
+use crate::old_copy::{OldCopy, OldFiles};
 use crate::pace::Pace;
+use crate::picture_tree::{entry_of, pictured_tree, tree_of};
+use crate::repository_place::RepositoryPlace;
 use crate::restoring::{RestoreProgress, RestoreReport};
 use crate::saving::{Picture, SaveReport, group_of, not_one_moment};
-use crate::tree_files::{SeenEntry, TreeRoot};
+use crate::tree_files::TreeRoot;
 use loadline_shelter_policy::changes::{MassDeletion, TreeStamps};
 use loadline_shelter_policy::config::{DataClass, Group, KeptGenerations};
-use loadline_shelter_policy::start::DestinationSeen;
-use loadline_shelter_policy::tree::{EntryKind, TreePath, unescaped};
+use loadline_shelter_policy::start::{Awaited, DestinationSeen, StartRefusal};
+use loadline_shelter_policy::tree::{EntryKind, TreePath};
 use loadline_shelter_policy::upkeep::ReadShare;
 use loadline_shelter_repository::{
-    CheckFinding, Checked, CheckedData, ExtendedAttribute, Extras, FileKind, KeepRules, Lease, LeaseTaking, ListedFile,
-    NodeKind, ObjectId, PacedStep, Pacing, Permission, PicturedEntry, PicturedRoot, Repository, RepositoryError,
-    RepositoryStorage, RereadShare, RestoreRequest, SaveRequest, ScryptCost, StorageErrorKind, StoredFile,
-    StoredSnapshot, Timestamp,
+    CheckFinding, Checked, CheckedData, Extras, FileKind, KeepRules, Lease, LeaseTaking, LinkedFiles, ListedFile,
+    ObjectId, PacedStep, Pacing, Permission, PicturedEntry, PicturedRoot, Repository, RepositoryError,
+    RepositoryStorage, RereadShare, RestoreRequest, SaveRequest, ScryptCost, StoredSnapshot, Timestamp,
 };
 use loadline_units::Bytes;
 use parking_lot::Mutex;
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Bytes of a passphrase, at most.
-const PASSPHRASE_MAX: u64 = 4096;
 /// Earlier generations that a lost file may come from.
 const FALL_BACK_MAX: usize = 8;
 /// How long others leave the lease alone, in seconds. It is renewed when half of that is left.
@@ -86,68 +85,6 @@ impl Pacing for PaceOf<'_> {
     }
 }
 
-/// The passphrase in a file, without the line's end.
-fn passphrase(file: &Path) -> Result<Vec<u8>, ShelterError> {
-    let bytes = crate::durable::read_bounded(file, PASSPHRASE_MAX).map_err(ShelterError::io("read", file))?;
-    let mut bytes = bytes.unwrap_or_default();
-    while bytes.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
-        bytes.pop();
-    }
-    if bytes.is_empty() {
-        let reason = "it has no passphrase in its first line".to_owned();
-        return Err(ShelterError::Record { path: file.to_path_buf(), reason });
-    }
-    Ok(bytes)
-}
-
-/// Where a repository is, and what opens it.
-#[derive(Debug, Clone)]
-pub(crate) struct RepositoryPlace {
-    pub(crate) storage: Arc<dyn RepositoryStorage>,
-    /// As messages name it: a folder or an address.
-    pub(crate) name: PathBuf,
-    /// The folder of one that is local. It must be there before anything is written.
-    pub(crate) folder: Option<PathBuf>,
-    /// Name of the shelter.
-    pub(crate) source: String,
-    /// Where the disk is mounted.
-    pub(crate) disk: PathBuf,
-    /// The file with the passphrase.
-    pub(crate) secret: PathBuf,
-}
-
-impl RepositoryPlace {
-    fn has_config(&self) -> Result<bool, RepositoryError> {
-        match self.storage.read(StoredFile::Config) {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind == StorageErrorKind::Absent => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// What is there if there is no repository.
-    fn without_repository(&self) -> Result<DestinationSeen, String> {
-        let foreign = |is_empty: bool| {
-            if is_empty {
-                DestinationSeen::Unused
-            } else {
-                DestinationSeen::Foreign("files that are no repository".to_owned())
-            }
-        };
-        if let Some(folder) = &self.folder {
-            let mut entries = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-            return Ok(foreign(entries.next().is_none()));
-        }
-        for kind in FileKind::ALL {
-            let listed = self.storage.list(kind).map_err(|error| format!("{}: {error}", self.name.display()))?;
-            if !listed.is_empty() {
-                return Ok(foreign(false));
-            }
-        }
-        Ok(foreign(true))
-    }
-}
-
 /// What an upkeep of a repository did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Upkeep {
@@ -168,8 +105,10 @@ impl RepositoryCopy {
             Ok(false) => return place.without_repository().map_or_else(unreachable, |seen| (seen, None)),
             Err(error) => return unreachable(format!("{}: {error}", place.name.display())),
         }
-        match Self::open(place) {
-            Ok(copy) => (copy.seen(), Some(copy)),
+        let opened = Self::open(place).and_then(|copy| Ok((copy.other_holder()?, copy)));
+        match opened {
+            Ok((Some(name), _)) => (DestinationSeen::Foreign(name), None),
+            Ok((None, copy)) => (copy.seen(), Some(copy)),
             Err(error) => unreachable(error.to_string()),
         }
     }
@@ -177,18 +116,24 @@ impl RepositoryCopy {
     /// What an open repository has.
     pub(crate) fn seen(&self) -> DestinationSeen {
         match self.snapshots.last() {
-            None => DestinationSeen::Unused,
+            None => DestinationSeen::Unused { repository: self.id() },
             Some(newest) => DestinationSeen::Holds {
                 generation: newest.file.number("generation"),
                 claim: newest.file.tag("claim").unwrap_or_default().to_owned(),
-                bytes: Bytes::new(newest.file.number("bytes")),
+                room: Bytes::new(newest.file.number("room")),
+                repository: self.id(),
             },
         }
     }
 
+    /// Identity of the repository.
+    pub(crate) fn id(&self) -> String {
+        self.repository.id().to_string()
+    }
+
     /// Opens a repository that is there.
     pub(crate) fn open(place: &RepositoryPlace) -> Result<Self, ShelterError> {
-        let repository = Repository::open(Arc::clone(&place.storage), &passphrase(&place.secret)?);
+        let repository = Repository::open(Arc::clone(&place.storage), &place.passphrase()?);
         let repository = repository.map_err(wrap(&place.name))?;
         let (snapshots, lease) = (Vec::new(), None);
         let mut copy = Self { repository, place: place.clone(), snapshots, lease, drops_pins: false };
@@ -196,11 +141,13 @@ impl RepositoryCopy {
         Ok(copy)
     }
 
-    /// Opens a repository, or makes one in an empty place.
+    /// Opens a repository, or makes one in a place where nothing was ever saved.
     pub(crate) fn open_or_create(place: &RepositoryPlace) -> Result<Self, ShelterError> {
         if !place.has_config().map_err(wrap(&place.name))? {
+            place.prepare().map_err(wrap(&place.name))?;
+            let passphrase = place.make_passphrase()?;
             let storage = Arc::clone(&place.storage);
-            Repository::create(storage, &passphrase(&place.secret)?, ScryptCost::DEFAULT, timestamp(now_ns()))
+            Repository::create(storage, &passphrase, ScryptCost::DEFAULT, timestamp(now_ns()))
                 .map_err(wrap(&place.name))?;
         }
         Self::open(place)
@@ -213,7 +160,21 @@ impl RepositoryCopy {
         Ok(())
     }
 
-    /// The right to write. It is taken once by each process: an earlier writer stops at its next save.
+    /// Another shelter whose lease still lives: its name. Our own earlier lives are no others.
+    fn other_holder(&self) -> Result<Option<String>, ShelterError> {
+        let lease = self.repository.lease().map_err(wrap(&self.place.name))?;
+        let lease = lease.filter(|lease| lease.until > timestamp(now_ns()));
+        let name = lease.and_then(|lease| lease.holder.split(' ').next().map(str::to_owned));
+        Ok(name.filter(|name| *name != self.place.source))
+    }
+
+    /// Gives the right to write back: nobody waits for its end.
+    pub(crate) fn release(&mut self) -> Result<(), ShelterError> {
+        let Some(lease) = self.lease.take() else { return Ok(()) };
+        self.repository.release_lease(lease, timestamp(now_ns())).map_err(wrap(&self.place.name))
+    }
+
+    /// The right to write. It is taken once by each process: an earlier writer of this shelter stops at its next save.
     fn hold_lease(&mut self, claim: &str) -> Result<Lease, ShelterError> {
         let now = timestamp(now_ns());
         let until = Timestamp::new(now.seconds + LEASE_S, 0);
@@ -221,6 +182,9 @@ impl RepositoryCopy {
             Some(lease) if lease.until().seconds - now.seconds > LEASE_S / 2 => Ok(lease),
             Some(mut lease) => self.repository.renew_lease(&mut lease, now, until).map(|()| lease),
             None => {
+                if let Some(name) = self.other_holder()? {
+                    return Err(ShelterError::OtherShelter { path: self.place.name.clone(), name });
+                }
                 let holder = format!("{} {claim}", self.place.source);
                 self.repository.take_lease(&holder, now, until, LeaseTaking::Forced)
             }
@@ -342,7 +306,31 @@ impl RepositoryCopy {
 
     fn snapshot_of(&self, generation: u64) -> Result<&StoredSnapshot, ShelterError> {
         let found = self.snapshots.iter().rev().find(|one| one.file.number("generation") == generation);
-        found.ok_or_else(|| ShelterError::NothingSaved(self.place.name.join(format!("generation {generation}"))))
+        found.ok_or_else(|| {
+            let present: Vec<String> = self.present().iter().map(u64::to_string).collect();
+            ShelterError::NoGeneration { wanted: generation, present: present.join(", ") }
+        })
+    }
+
+    /// What a restore of the newest generation takes of the disk, if that is known.
+    pub(crate) fn room(&self) -> Option<u64> {
+        self.snapshots.last().map(|newest| newest.file.number("room")).filter(|room| *room > 0)
+    }
+
+    /// Sees that a generation fits where there is so much room.
+    pub(crate) fn fits(&self, generation: u64, free: u64) -> Result<(), ShelterError> {
+        let snapshot = self.snapshot_of(generation)?;
+        let size = self.repository.restore_size(snapshot.id).map_err(wrap(&self.place.name))?;
+        // Holes within a chunk count only in what was seen on the disk.
+        let seen = Some(snapshot.file.number("room")).filter(|room| *room > 0);
+        let wanted = seen.map_or(size.room, |seen| size.room.min(Bytes::new(seen)));
+        let room = Bytes::new(free);
+        if wanted > room { Err(ShelterError::Refused(StartRefusal::TooSmall { wanted, room })) } else { Ok(()) }
+    }
+
+    /// Sees that a generation can be restored.
+    pub(crate) fn is_present(&self, generation: u64) -> Result<(), ShelterError> {
+        self.snapshot_of(generation).map(drop)
     }
 
     /// Saves a picture as the next generation; `None` if nothing differs.
@@ -354,7 +342,18 @@ impl RepositoryCopy {
         pace: &Pace,
     ) -> Result<Option<SaveReport>, ShelterError> {
         let before = self.snapshots.last().map(|newest| newest.id);
+        let (disk, earlier) = (self.generation(), self.snapshots.clone());
         self.refresh()?;
+        if disk == 0 && !self.place.has_config().map_err(wrap(&self.place.name))? {
+            let reason = format!("{}: the repository is not there", self.place.name.display());
+            return Err(ShelterError::NotReady(Awaited::Destination(reason)));
+        }
+        if self.generation() < disk {
+            // Its disk is not mounted any more, or lost what it had.
+            let destination = self.generation();
+            self.snapshots = earlier;
+            return Err(ShelterError::Refused(StartRefusal::DestinationOlder { disk, destination }));
+        }
         // Our own snapshot may be there although its write was not answered.
         let is_ours = self.snapshots.last().is_some_and(|newest| newest.file.tag("claim") == Some(claim));
         if self.snapshots.last().map(|newest| newest.id) != before && !is_ours {
@@ -363,8 +362,8 @@ impl RepositoryCopy {
         let lease = self.hold_lease(claim)?;
         picture.settle();
         let generation = self.generation() + 1;
-        let (files, bytes) = totals(picture);
-        let deletion = self.deletion(picture, files, bytes);
+        let totals = totals(picture);
+        let deletion = self.deletion(picture, totals);
         let keeps_pins = !std::mem::take(&mut self.drops_pins);
         let mut pinned = if keeps_pins { self.pinned() } else { Vec::new() };
         if deletion.is_some() && keeps_pins {
@@ -397,13 +396,7 @@ impl RepositoryCopy {
         request.carried = carried;
         request.pictured = picture.groups.iter().flat_map(|group| self.pictured(picture, group)).collect();
         request.lease = Some(lease);
-        request.tags = vec![
-            format!("shelter={}", self.place.source),
-            format!("generation={generation}"),
-            format!("claim={claim}"),
-            format!("bytes={bytes}"),
-            format!("files={files}"),
-        ];
+        request.tags = self.tags(generation, claim, totals);
         request.tags.extend(pinned.iter().map(|pin| format!("pinned={pin}")));
         let failure = Mutex::new(None);
         let pacing = PaceOf { pace: Some(pace), progress: None, picture: Some((picture, &failure)) };
@@ -460,6 +453,66 @@ impl RepositoryCopy {
         Ok(Some(report))
     }
 
+    /// Saves what an old copy has as the generation that it was, with the claim of its disk: afterwards the disk and the repository
+    /// know each other.
+    pub(crate) fn take_over(
+        &mut self,
+        old: &OldCopy,
+        groups: &[Group],
+        pace: &Pace,
+    ) -> Result<SaveReport, ShelterError> {
+        let OldFiles { entries, damaged } = old.files(groups);
+        let generation = old.generation();
+        let sizes = entries.values().filter_map(|(entry, _)| match entry.kind {
+            EntryKind::File { size, .. } => Some(size),
+            _ => None,
+        });
+        let (files, bytes) = sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size));
+        let totals = Totals { files, bytes, room: None };
+        let taken = timestamp(old.saved_ns());
+        let all = entries.values().map(|(entry, place)| (&entry.path, entry_of(entry, place.clone())));
+        let all: Vec<(&TreePath, PicturedEntry)> = all.collect();
+        let mut request = SaveRequest::new(Vec::new(), timestamp(now_ns()));
+        for path in groups.iter().flat_map(|group| &group.paths) {
+            let inner = all.iter().filter(|(inner, _)| inner.is_within(path));
+            if let Some(entry) = tree_of(inner.map(|(inner, entry)| (*inner, entry.clone())), path) {
+                request.pictured.insert(self.place.disk.join(path), PicturedRoot { taken, entry });
+            }
+        }
+        request.roots = request.pictured.keys().cloned().collect();
+        if request.roots.is_empty() {
+            return Err(ShelterError::NothingSaved(self.place.name.clone()));
+        }
+        request.lease = Some(self.hold_lease(old.claim())?);
+        request.tags = self.tags(generation, old.claim(), totals);
+        let pacing = PaceOf { pace: Some(pace), progress: None, picture: None };
+        let saved = self.repository.save(&request, &pacing).map_err(|error| self.failure(error))?;
+        self.refresh()?;
+        let mut inexact = damaged;
+        let troubles = saved.unreadable.iter().map(|entry| (&entry.path, entry.reason.to_string()));
+        inexact.extend(troubles.filter_map(|(path, why)| Some((self.tree_path(path)?, why))));
+        Ok(SaveReport {
+            generation,
+            files: saved.files_read,
+            bytes: saved.bytes_read.get(),
+            inexact,
+            ..Default::default()
+        })
+    }
+
+    /// What a snapshot says of itself.
+    fn tags(&self, generation: u64, claim: &str, totals: Totals) -> Vec<String> {
+        let mut tags = vec![
+            format!("shelter={}", self.place.source),
+            format!("generation={generation}"),
+            format!("claim={claim}"),
+            format!("bytes={}", totals.bytes),
+            format!("files={}", totals.files),
+        ];
+        tags.extend(totals.room.map(|room| format!("room={room}")));
+        tags
+    }
+
     /// The trees of a group that is read from copies, by the path of each root.
     fn pictured(&self, picture: &Picture<'_>, group: &Group) -> BTreeMap<PathBuf, PicturedRoot> {
         let Some(taken) = picture.taken_ns(group) else { return BTreeMap::new() };
@@ -471,11 +524,11 @@ impl RepositoryCopy {
     }
 
     /// What the picture lacks of the newest generation, if that is more than usual.
-    fn deletion(&self, picture: &Picture<'_>, files: u64, bytes: u64) -> Option<(String, MassDeletion)> {
+    fn deletion(&self, picture: &Picture<'_>, totals: Totals) -> Option<(String, MassDeletion)> {
         let newest = &self.snapshots.last()?.file;
         let (of_files, of_bytes) = (newest.number("files"), newest.number("bytes"));
         let group = picture.groups.iter().find(|group| group.class != DataClass::Recreate)?;
-        let (gone, gone_bytes) = (of_files.saturating_sub(files), of_bytes.saturating_sub(bytes));
+        let (gone, gone_bytes) = (of_files.saturating_sub(totals.files), of_bytes.saturating_sub(totals.bytes));
         let many = gone >= loadline_shelter_policy::changes::MASS_FILES_MIN && gone > group.deletion.of(of_files);
         (many || (gone > 0 && gone_bytes > group.deletion.of(of_bytes))).then(|| {
             let loss =
@@ -487,6 +540,21 @@ impl RepositoryCopy {
     /// The path of an entry as the disk's tree has it.
     fn tree_path(&self, path: &Path) -> Option<TreePath> {
         TreePath::of_bytes(path.strip_prefix(&self.place.disk).ok()?.as_os_str().as_bytes()).ok()
+    }
+
+    /// Makes the folders above a path of a group that are not there. What is no folder is replaced: nothing leads out of the disk.
+    fn make_above(&self, root: &TreeRoot, snapshot: &StoredSnapshot, path: &str) -> Result<(), ShelterError> {
+        for (at, _) in path.match_indices('/') {
+            let Ok(above) = TreePath::of_bytes(&path.as_bytes()[..at]) else { continue };
+            let place = root.place(&above);
+            if root.make_folder(&above).map_err(ShelterError::io("make the folder", &place))? {
+                let saved = self.repository.node(snapshot.id, &self.place.disk.join(&path[..at]));
+                if let Some(node) = saved.map_err(wrap(&self.place.name))? {
+                    root.own(&above, &node).map_err(ShelterError::io("set owner and mode of", &place))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Restores a generation below `root`, group by group.
@@ -508,6 +576,7 @@ impl RepositoryCopy {
             .map(|one| one.id)
             .collect();
         let mut report = RestoreReport { generation, ..RestoreReport::default() };
+        let linked = LinkedFiles::default();
         let mut ordered: Vec<&Group> = groups.iter().filter(|group| group.class != DataClass::Recreate).collect();
         ordered.sort_by_key(|group| group.order);
         for path in ordered.iter().flat_map(|group| &group.paths) {
@@ -515,13 +584,12 @@ impl RepositoryCopy {
             if !snapshot.file.paths.iter().any(|saved| Path::new(saved) == source) {
                 continue;
             }
-            let target = root.path().join(path);
-            if let Some(folder) = target.parent() {
-                fs::create_dir_all(folder).map_err(ShelterError::io("make the folder", folder))?;
-            }
+            let target = root.real().join(path);
+            self.make_above(root, &snapshot, path)?;
             let mut request = RestoreRequest::new(snapshot.id, &source, &target);
             request.extras = Extras::Remove;
             request.fall_back.clone_from(&earlier);
+            request.linked = linked.clone();
             let pacing = PaceOf { pace: None, progress: Some(progress), picture: None };
             let restored = self.repository.restore(&request, &pacing).map_err(wrap(&self.place.name))?;
             report.files += restored.files;
@@ -530,7 +598,7 @@ impl RepositoryCopy {
             let failed = restored.failed.iter().map(|failed| (&failed.path, failed.reason.to_string()));
             let old = restored.fallen_back.iter().map(|(path, from)| (path, format!("it is as in snapshot {from}")));
             for (path, why) in failed.chain(old) {
-                let inner = path.strip_prefix(root.path()).ok().map(|path| path.as_os_str().as_bytes());
+                let inner = path.strip_prefix(root.real()).ok().map(|path| path.as_os_str().as_bytes());
                 report.damaged.extend(inner.and_then(|path| TreePath::of_bytes(path).ok()).map(|path| (path, why)));
             }
         }
@@ -539,72 +607,33 @@ impl RepositoryCopy {
     }
 }
 
-/// What a picture has at a path and below.
-fn pictured_tree(picture: &Picture<'_>, path: &str) -> Option<PicturedEntry> {
-    let mut top: Option<PicturedEntry> = None;
-    for (inner, seen) in picture.walked.entries.iter().filter(|(inner, _)| inner.is_within(path)) {
-        let entry = pictured_entry(picture, seen);
-        let bytes = inner.to_bytes()?;
-        let Some(below) = bytes.get(path.len() + 1..) else {
-            top = Some(entry);
-            continue;
-        };
-        // A folder sorts before what is in it.
-        let mut names = below.split(|byte| *byte == b'/').peekable();
-        let mut place = top.as_mut()?;
-        while let Some(name) = names.next() {
-            if names.peek().is_none() {
-                place.below.insert(name.to_vec(), entry);
-                break;
-            }
-            place = place.below.get_mut(name)?;
-        }
-    }
-    top
+/// How much a generation has.
+#[derive(Debug, Clone, Copy, Default)]
+struct Totals {
+    files: u64,
+    bytes: u64,
+    /// What it takes of the disk: without holes, and once for each inode. Unknown of what an earlier version saved.
+    room: Option<u64>,
 }
 
-fn pictured_entry(picture: &Picture<'_>, seen: &SeenEntry) -> PicturedEntry {
-    let SeenEntry { entry, stamp, links } = seen;
-    let (kind, size, link_target) = match &entry.kind {
-        EntryKind::Folder => (NodeKind::Folder, 0, Vec::new()),
-        EntryKind::File { size, .. } => (NodeKind::File, *size, Vec::new()),
-        EntryKind::Link { to } => (NodeKind::Symlink, stamp.size, unescaped(to).unwrap_or_default()),
-        EntryKind::Pipe => (NodeKind::Fifo, 0, Vec::new()),
-    };
-    let attributes = entry.attributes.iter().filter_map(|(name, value)| {
-        let value = data_encoding::HEXLOWER_PERMISSIVE.decode(value.as_bytes()).ok()?;
-        Some(ExtendedAttribute { name: name.clone(), value })
-    });
-    PicturedEntry {
-        kind,
-        permissions: entry.mode,
-        uid: entry.uid,
-        gid: entry.gid,
-        size,
-        modified: timestamp(stamp.modified_ns),
-        changed: timestamp(picture.changed.get(&entry.path).copied().unwrap_or(stamp.changed_ns)),
-        inode: stamp.inode,
-        device: picture.root.device(),
-        links: *links,
-        link_target,
-        attributes: attributes.collect(),
-        contents: picture.frozen.place(&entry.path),
-        below: BTreeMap::new(),
-    }
-}
-
-/// Files and bytes of a picture.
-fn totals(picture: &Picture<'_>) -> (u64, u64) {
+/// How much a picture has.
+fn totals(picture: &Picture<'_>) -> Totals {
     let carried: Vec<_> = picture.carried.iter().map(|group| walk(picture.root, group)).collect();
     let all = carried.iter().chain([&picture.walked]).flat_map(|walked| walked.entries.values());
-    let sizes = all.filter_map(|seen| match seen.entry.kind {
-        EntryKind::File { size, .. } => Some(size),
-        _ => None,
-    });
-    sizes.fold((0, 0), |(files, bytes), size| (files + 1, bytes + size))
+    let mut totals = Totals::default();
+    let (mut room, mut linked) = (0, BTreeSet::new());
+    for seen in all {
+        if let EntryKind::File { size, .. } = seen.entry.kind {
+            totals.files += 1;
+            totals.bytes += size;
+        }
+        let is_first = seen.links < 2 || seen.entry.kind == EntryKind::Folder || linked.insert(seen.stamp.inode);
+        room += if is_first { seen.room } else { 0 };
+    }
+    Totals { room: Some(room), ..totals }
 }
 
-fn timestamp(ns: i64) -> Timestamp {
+pub(crate) fn timestamp(ns: i64) -> Timestamp {
     Timestamp::new(ns.div_euclid(1_000_000_000), u32::try_from(ns.rem_euclid(1_000_000_000)).unwrap_or(0))
 }
 

@@ -4,25 +4,20 @@ use crate::databases::{LogPositions, is_passing, walk};
 use crate::durable::now_ns;
 use crate::error::ShelterError;
 use crate::frozen_files::{FROZEN, FrozenFiles};
-use crate::pace::Pace;
 use crate::session::QuietGroup;
-use crate::tree_files::{SeenEntry, TreeRoot, WalkedTree, attributes_of, stamp_of};
+use crate::tree_files::{TreeRoot, WalkedTree, attributes_of, stamp_of};
 use loadline_shelter_policy::changes::{FileStamp, MassDeletion, TreeDifference, TreeStamps};
 use loadline_shelter_policy::config::{DataClass, Group, MARKER_NAME, Moment, ShelterConfig};
 use loadline_shelter_policy::tree::{EntryKind, TreePath};
 use loadline_shelter_policy::upkeep::ReadShare;
 use loadline_shelter_repository::RereadShare;
 use parking_lot::Mutex;
-use rustix::io::ReadWriteFlags;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-/// Bytes read at once.
-const PIECE: usize = 1 << 20;
 /// How often a file is read again that changed meanwhile.
 const READS_MAX: u32 = 4;
 /// The first wait before that; it doubles. It is longer than a step of the clock.
@@ -31,9 +26,6 @@ pub(crate) const READ_AGAIN: Duration = Duration::from_millis(25);
 const CLOCK_STEP_NS: i64 = 20_000_000;
 /// How often reflinks are taken again because something changed between the first and the last.
 const CLONES_MAX: u32 = 4;
-/// Linux' `RWF_DONTCACHE`: what is read does not push other data out of memory. Kernels before 6.14 refuse it.
-const DONT_CACHE: u32 = 0x80;
-
 /// What a save did.
 #[derive(Debug, Clone, Default)]
 pub struct SaveReport {
@@ -43,8 +35,6 @@ pub struct SaveReport {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Entries that are gone since the last save.
-    pub gone: u64,
     /// Files that have their previous version, or none: why.
     pub inexact: BTreeMap<TreePath, String>,
     /// Groups whose files are not of one moment.
@@ -116,13 +106,6 @@ pub(crate) enum Frozen {
 fn is_unsupported(error: &io::Error) -> bool {
     // EOPNOTSUPP, EINVAL, ENOTTY.
     matches!(error.raw_os_error(), Some(95 | 22 | 25))
-}
-
-/// Whether a file is in a share.
-pub(crate) fn is_in_share(path: &TreePath, share: ReadShare) -> bool {
-    let hash = blake3::hash(path.as_text().as_bytes());
-    let number = u32::from_le_bytes(hash.as_bytes()[..4].try_into().unwrap_or_default());
-    number % share.of.max(1) == share.share
 }
 
 impl<'a> Picture<'a> {
@@ -398,112 +381,6 @@ impl<'a> Picture<'a> {
             ended = ended.and(group.end());
         }
         ended
-    }
-
-    /// Extended attributes of an entry, of the same moment as its contents.
-    pub(crate) fn attributes(&self, seen: &SeenEntry) -> io::Result<BTreeMap<String, String>> {
-        match group_of(self.groups, &seen.entry.path).and_then(|group| self.taken_ns(group)) {
-            Some(_) => Ok(seen.entry.attributes.clone()),
-            None => self.root.attributes(&seen.entry),
-        }
-    }
-
-    /// Copies a file's contents into `target`: bytes, hash, and the stamp of what was copied. `Err(Ok(reason))`: it kept changing.
-    pub(crate) fn copy(&self, path: &TreePath, target: &mut dyn Write, pace: &Pace) -> Result<CopiedFile, CopyTrouble> {
-        if let Some(copy) = self.frozen.open(path) {
-            let stamp = self.walked.entries.get(path).map(|seen| seen.stamp).ok_or(CopyTrouble::Changing)?;
-            let (size, hash) = read_all(&copy.map_err(CopyTrouble::Source)?, u64::MAX, target, pace)?;
-            return Ok(CopiedFile { size, hash, stamp });
-        }
-        let source = self.root.open_file(path).map_err(CopyTrouble::Source)?;
-        let (begun_ns, before) = (now_ns(), stamp_of(&source).map_err(CopyTrouble::Source)?);
-        let only_grows = self
-            .groups
-            .iter()
-            .any(|group| group.class == DataClass::Log && group.paths.iter().any(|of| path.is_within(of)));
-        let limit = if only_grows { before.size } else { u64::MAX };
-        let (size, hash) = read_all(&source, limit, target, pace)?;
-        let after = stamp_of(&source).map_err(CopyTrouble::Source)?;
-        let is_settled = before.changed_ns < begun_ns - CLOCK_STEP_NS;
-        if (after == before && is_settled) || (only_grows && after.size >= before.size && size == before.size) {
-            Ok(CopiedFile { size, hash, stamp: before })
-        } else {
-            Err(CopyTrouble::Changing)
-        }
-    }
-
-    /// The same, tried again while the file changes; each time into a new target.
-    pub(crate) fn copy_patiently<T: Write>(
-        &self,
-        path: &TreePath,
-        pace: &Pace,
-        mut target: impl FnMut() -> Result<T, CopyTrouble>,
-    ) -> Result<(CopiedFile, T), CopyTrouble> {
-        let mut wait = READ_AGAIN;
-        for read in 1.. {
-            let mut into = target()?;
-            match self.copy(path, &mut into, pace) {
-                Err(CopyTrouble::Changing) if read < READS_MAX => {
-                    std::thread::sleep(wait);
-                    wait *= 2;
-                }
-                Err(trouble) => return Err(trouble),
-                Ok(copied) => return Ok((copied, into)),
-            }
-        }
-        Err(CopyTrouble::Changing)
-    }
-}
-
-/// Contents that were copied.
-#[derive(Debug, Clone)]
-pub(crate) struct CopiedFile {
-    pub(crate) size: u64,
-    pub(crate) hash: String,
-    pub(crate) stamp: FileStamp,
-}
-
-/// Why a file was not copied.
-#[derive(Debug)]
-pub(crate) enum CopyTrouble {
-    /// It changed while it was read.
-    Changing,
-    /// It cannot be read.
-    Source(io::Error),
-    /// The destination refuses.
-    Target(io::Error),
-    /// The work was asked to end.
-    Ended,
-}
-
-/// Reads up to `limit` bytes of a file from its start: how many they were, and their hash.
-fn read_all(source: &File, limit: u64, target: &mut dyn Write, pace: &Pace) -> Result<(u64, String), CopyTrouble> {
-    let mut hasher = blake3::Hasher::new();
-    let mut piece = vec![0_u8; PIECE];
-    let mut at = 0_u64;
-    while at < limit {
-        let wanted = PIECE.min(usize::try_from(limit - at).unwrap_or(PIECE));
-        if !pace.before(wanted as u64) {
-            return Err(CopyTrouble::Ended);
-        }
-        let length = read_at(source, &mut piece[..wanted], at).map_err(CopyTrouble::Source)?;
-        pace.done(length as u64);
-        if length == 0 {
-            break;
-        }
-        hasher.update(&piece[..length]);
-        target.write_all(&piece[..length]).map_err(CopyTrouble::Target)?;
-        at += length as u64;
-    }
-    Ok((at, hasher.finalize().to_hex().to_string()))
-}
-
-/// Reads without pushing others' data out of memory, where the kernel knows how.
-fn read_at(source: impl AsFd, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-    let flags = ReadWriteFlags::from_bits_retain(DONT_CACHE);
-    match rustix::io::preadv2(&source, &mut [io::IoSliceMut::new(bytes)], at, flags) {
-        Ok(length) => Ok(length),
-        Err(_) => Ok(rustix::io::pread(&source, bytes, at)?),
     }
 }
 

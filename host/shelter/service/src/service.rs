@@ -99,7 +99,7 @@ fn run(
         status.damaged = restored.damaged.keys().map(|path| path.as_text().to_owned()).collect();
         tell(&format!(
             "restored {} files, {}, in {:.1} s",
-            restored.files + restored.already,
+            restored.files,
             Bytes::new(restored.bytes).human(),
             restored.took.as_secs_f64()
         ));
@@ -280,6 +280,7 @@ impl Watch {
             if let Some(failure) = &status.failure {
                 return Err(ShelterError::Program { program: "the last save".to_owned(), reason: failure.clone() });
             }
+            shelter.release()?;
         }
         Ok(())
     }
@@ -536,6 +537,7 @@ impl Watch {
         status.requests_throttled_total = traffic.map(|traffic| traffic.throttled);
         status.restore_predicted_ns =
             self.restore_rate.zip(shelter.saved_bytes()).map(|(rate, bytes)| (bytes as f64 / rate * 1e9) as u64);
+        status.restore_room_bytes = shelter.saved_room();
         shelter.publish(status)
     }
 }

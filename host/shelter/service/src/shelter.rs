@@ -1,29 +1,28 @@
 //! One configuration on this machine: what is seen, the start, saves, checks.
 
+mod adoption;
 mod saved_place;
 mod saving;
 
-pub(crate) use saved_place::{DRILL, SavedPlace};
+pub use adoption::Adopted;
+pub(crate) use saved_place::DRILL;
 
 use crate::databases::{LogPositions, walk};
-use crate::durable::{FileLock, now_ns, read_bounded, write_durably};
+use crate::durable::{FileLock, read_bounded, write_durably};
 use crate::error::ShelterError;
 use crate::frozen_files::{FROZEN, remove_left};
-use crate::pace::Pace;
-use crate::plain_copy::PlainCopy;
 use crate::probe::{DiskProbe, FolderSeen};
 use crate::repository_copy::RepositoryCopy;
 use crate::restoring::{Onto, RestoreProgress, RestoreReport};
-use crate::saved_copy::SavedCopy;
-use crate::saving::{READ_AGAIN, SaveReport, is_own};
+use crate::saving::{READ_AGAIN, is_own};
 use crate::structure;
 use crate::tree_files::TreeRoot;
 use loadline_shelter_policy::changes::TreeStamps;
-use loadline_shelter_policy::config::{Damaged, DataClass, Destination, MARKER_NAME, ShelterConfig};
+use loadline_shelter_policy::config::{Damaged, DataClass, MARKER_NAME, ShelterConfig};
 use loadline_shelter_policy::marker::{MARKER_BYTES_MAX, MarkedState, Marker};
 use loadline_shelter_policy::start::{
-    DestinationSeen, DeviceSeen, HARMLESS, MarkerSeen, MountSeen, Observations, PathSeen, StartRefusal, StartVerdict,
-    verdict,
+    Awaited, DestinationSeen, DeviceSeen, HARMLESS, MarkerSeen, MountSeen, Observations, PathSeen, StartRefusal,
+    StartVerdict, other_destination, verdict,
 };
 use loadline_shelter_policy::status::ShelterStatus;
 use loadline_shelter_policy::tree::TreePath;
@@ -46,6 +45,8 @@ const LOCK_WAIT: Duration = Duration::from_millis(10);
 /// The twin of the marker, the lock and the status in the state folder.
 const TWIN: &str = "marker";
 const LOCK: &str = "lock";
+/// The UUID of a file system from before it is made until the disk has its marker.
+const MAKING: &str = "making";
 const STATUS: &str = "status.json";
 
 /// A configuration with the file that it was read from.
@@ -83,23 +84,12 @@ pub struct Prepared {
     pub folders: u64,
 }
 
-/// What an adoption did.
-#[derive(Debug, Clone, Default)]
-pub struct Adopted {
-    /// Folders of class `recreate` that are kept now.
-    pub folders: u64,
-    /// The first save.
-    pub saved: Option<SaveReport>,
-    /// Pinned generations that were let go.
-    pub unpinned: Vec<u64>,
-}
-
 /// A configuration at work.
 pub struct Shelter {
     config: ShelterConfig,
     probe: Box<dyn DiskProbe>,
     marker: Option<Marker>,
-    pub(crate) copy: Option<SavedCopy>,
+    pub(crate) copy: Option<Box<RepositoryCopy>>,
     /// A repository that a look opened: opening takes a while.
     opened: Mutex<Option<Box<RepositoryCopy>>>,
     /// The storage of a repository, once it is open.
@@ -140,19 +130,24 @@ impl Shelter {
     /// The newest saved generation; 0 if there is none.
     #[must_use]
     pub fn generation(&self) -> u64 {
-        self.copy.as_ref().map_or(0, SavedCopy::generation)
+        self.copy.as_ref().map_or(0, |copy| copy.generation())
     }
 
     /// Pinned generations.
     #[must_use]
     pub fn pinned(&self) -> Vec<u64> {
-        self.copy.as_ref().map(SavedCopy::pinned).unwrap_or_default()
+        self.copy.as_ref().map(|copy| copy.pinned()).unwrap_or_default()
     }
 
     /// Bytes that a restore writes.
     #[must_use]
     pub fn saved_bytes(&self) -> Option<u64> {
-        self.copy.as_ref().and_then(SavedCopy::bytes)
+        self.copy.as_ref().and_then(|copy| copy.bytes())
+    }
+
+    /// What a restore takes of the disk, if that is known.
+    pub(crate) fn saved_room(&self) -> Option<u64> {
+        self.copy.as_ref().and_then(|copy| copy.room())
     }
 
     pub(crate) fn device_name(&self) -> Option<String> {
@@ -161,11 +156,6 @@ impl Shelter {
 
     pub(crate) fn known(&self) -> &TreeStamps {
         &self.known
-    }
-
-    /// Whether the destination is a repository.
-    pub(crate) fn saves_into_repository(&self) -> bool {
-        matches!(self.config.destination, Some(Destination::FolderRepository(_) | Destination::ObjectStore { .. }))
     }
 
     /// How many generations can be restored.
@@ -233,8 +223,7 @@ impl Shelter {
         };
         // Opening a repository takes a while: nothing is restored where nothing is mounted, unless the device is raw.
         let is_asked = matches!(path, PathSeen::Mounted(_)) || device == DeviceSeen::Raw;
-        let destination =
-            if is_asked || !self.saves_into_repository() { self.destination()? } else { DestinationSeen::NotWanted };
+        let destination = if is_asked { self.destination()? } else { DestinationSeen::NotWanted };
         Ok(Observations {
             source: self.config.name.clone(),
             may_format: self.config.disk.format.is_some(),
@@ -242,6 +231,7 @@ impl Shelter {
             path,
             device,
             twin: read_marker(&self.state(TWIN)),
+            making: self.making(),
             destination,
         })
     }
@@ -281,11 +271,11 @@ impl Shelter {
             match verdict {
                 StartVerdict::Refuse(refusal) => return Err(ShelterError::Refused(refusal)),
                 StartVerdict::Wait(awaited) => return Err(ShelterError::NotReady(awaited)),
-                StartVerdict::Format => {
-                    self.probe.format(&self.config)?;
-                    self.probe.mount(&self.config)?;
-                }
-                StartVerdict::Mount => self.probe.mount(&self.config)?,
+                StartVerdict::Format => self.make_file_system(seen.making.as_deref())?,
+                StartVerdict::Mount => match self.probe.mount(&self.config) {
+                    Err(_) if is_half_made(&seen) => self.make_file_system(seen.making.as_deref())?,
+                    other => other?,
+                },
                 StartVerdict::Begin => return self.begin(&seen),
                 StartVerdict::Restore(newest) => {
                     return self.fill(&seen, self.wanted.unwrap_or(newest), Onto::Empty, progress);
@@ -324,7 +314,10 @@ impl Shelter {
                 | StartVerdict::Restore(_)
                 | StartVerdict::Resume(_)
                 | StartVerdict::Refuse(
-                    StartRefusal::OtherEntries(_) | StartRefusal::TornMarker | StartRefusal::OldCopy { .. }
+                    StartRefusal::OtherEntries(_)
+                        | StartRefusal::TornMarker
+                        | StartRefusal::OldCopy { .. }
+                        | StartRefusal::TooSmall { .. }
                 )
         );
         match verdict {
@@ -334,7 +327,7 @@ impl Shelter {
             _ => return Err(ShelterError::NothingSaved(PathBuf::from(&self.config.disk.path))),
         }
         let DestinationSeen::Holds { generation: newest, .. } = seen.destination else {
-            return Err(ShelterError::NothingSaved(self.place()?.map(|place| place.name()).unwrap_or_default()));
+            return Err(ShelterError::NothingSaved(self.place()?.map(|place| place.name).unwrap_or_default()));
         };
         self.fill(&seen, self.wanted.unwrap_or(newest), Onto::Interrupted, &Arc::default())
     }
@@ -352,17 +345,44 @@ impl Shelter {
         self.prepare(&Arc::default())
     }
 
-    fn open_copy(&mut self) -> Result<(), ShelterError> {
-        let copy = match self.place()? {
-            None => return Ok(()),
-            Some(SavedPlace::Repository(place)) => SavedCopy::Repository(self.repository(&place)?),
-            Some(SavedPlace::Plain(folder)) => {
-                let mut copy = PlainCopy::open(&folder, &self.config.name)?;
-                copy.finish()?;
-                SavedCopy::Plain(Box::new(copy))
-            }
+    fn making(&self) -> Option<String> {
+        let bytes = read_bounded(&self.state(MAKING), 64).ok().flatten()?;
+        String::from_utf8(bytes).ok().map(|text| text.trim().to_owned())
+    }
+
+    /// Makes the file system and mounts it. Its UUID is durable before anything is on the device: what a start leaves that is killed in
+    /// between, the next one recognises.
+    fn make_file_system(&self, left: Option<&str>) -> Result<(), ShelterError> {
+        let uuid = left.map_or_else(drawn, |left| Ok(left.to_owned()))?;
+        let path = self.state(MAKING);
+        write_durably(&path, uuid.as_bytes()).map_err(ShelterError::io("write", &path))?;
+        self.probe.format(&self.config, &uuid, left)?;
+        self.probe.mount(&self.config)
+    }
+
+    /// Opens the destination as it was seen. A repository is made only where nothing was ever saved, and only if nothing was acknowledged.
+    fn open_copy(&mut self, seen: &DestinationSeen) -> Result<(), ShelterError> {
+        let Some(place) = self.place()? else { return Ok(()) };
+        let known = match read_marker(&self.state(TWIN)) {
+            MarkerSeen::Whole(twin) => Some(twin),
+            _ => self.marker.clone(),
         };
-        self.copy = Some(copy);
+        if let Some(refusal) = known.as_ref().and_then(|known| other_destination(known, seen)) {
+            return Err(ShelterError::Refused(refusal));
+        }
+        match seen {
+            DestinationSeen::Foreign(name) => {
+                return Err(ShelterError::Refused(StartRefusal::OtherDestination(name.clone())));
+            }
+            DestinationSeen::Unreachable(reason) => {
+                let is_saved = known.is_some_and(|known| known.generation > 0);
+                if is_saved || !place.can_be_made() {
+                    return Err(ShelterError::NotReady(Awaited::Destination(reason.clone())));
+                }
+            }
+            _ => {}
+        }
+        self.copy = Some(self.repository(&place)?);
         Ok(())
     }
 
@@ -371,16 +391,15 @@ impl Shelter {
         let PathSeen::Mounted(mount) = &seen.path else {
             return Err(ShelterError::DiskChanged { path: self.disk().to_path_buf() });
         };
-        let path = Path::new("/proc/sys/kernel/random/uuid");
-        let claim = fs::read_to_string(path).map_err(ShelterError::io("read", path))?.trim().to_owned();
         Ok(Marker {
             source: self.config.name.clone(),
-            claim,
+            claim: drawn()?,
             file_system: mount.file_system.clone(),
             device: self.config.disk.device.as_ref().map(ToString::to_string).unwrap_or_default(),
             machine: self.probe.machine(),
             generation,
             begun: generation,
+            repository: self.repository_id(),
             state,
             restores: 0,
         })
@@ -392,12 +411,18 @@ impl Shelter {
         for path in [self.state(TWIN), self.disk().join(MARKER_NAME)] {
             write_durably(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))?;
         }
+        // From now on the marker says whose file system it is.
+        let _ = fs::remove_file(self.state(MAKING));
         self.marker = Some(marker);
         Ok(())
     }
 
+    fn repository_id(&self) -> String {
+        self.copy.as_ref().map(|copy| copy.id()).unwrap_or_default()
+    }
+
     fn begin(&mut self, seen: &Observations) -> Result<Prepared, ShelterError> {
-        self.open_copy()?;
+        self.open_copy(&seen.destination)?;
         let marker = self.new_marker(seen, 0, MarkedState::Ready)?;
         let folders = self.recreate()?;
         self.mark(marker)?;
@@ -411,11 +436,12 @@ impl Shelter {
         self.marker = Some(marker.clone());
         self.remove_left()?;
         if !matches!(seen.destination, DestinationSeen::Unreachable(_)) {
-            self.open_copy()?;
+            self.open_copy(&seen.destination)?;
             // An interrupted acknowledgement: the destination has the generation that was begun.
             let generation = self.generation().max(marker.generation);
-            if generation != marker.generation || !matches!(&seen.twin, MarkerSeen::Whole(twin) if twin == marker) {
-                self.mark(Marker { generation, ..marker.clone() })?;
+            let now = Marker { generation, repository: self.repository_id(), ..marker.clone() };
+            if now != *marker || !matches!(&seen.twin, MarkerSeen::Whole(twin) if twin == marker) {
+                self.mark(now)?;
             }
         }
         let folders = self.recreate()?;
@@ -429,25 +455,22 @@ impl Shelter {
         onto: Onto,
         progress: &Arc<RestoreProgress>,
     ) -> Result<Prepared, ShelterError> {
-        self.open_copy()?;
+        self.open_copy(&seen.destination)?;
         self.remove_left()?;
         let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
         let nothing = || ShelterError::NothingSaved(PathBuf::from(&self.config.disk.path));
         let copy = self.copy.as_ref().ok_or_else(nothing)?;
-        let (newest, present) = (copy.generation(), copy.present());
-        if !present.contains(&generation) {
-            let present: Vec<String> = present.iter().map(u64::to_string).collect();
-            return Err(ShelterError::Unsupported(format!(
-                "generation {generation} is not saved: choose one of {}",
-                present.join(", ")
-            )));
+        let newest = copy.generation();
+        copy.is_present(generation)?;
+        if onto == Onto::Empty {
+            copy.fits(generation, root.free().map_err(ShelterError::io("ask for the space of", self.disk()))?)?;
         }
         let mut marker = self.new_marker(seen, newest, MarkedState::Restoring)?;
         marker.restores = if generation == newest { 0 } else { generation };
         self.mark(marker.clone())?;
         let disk = self.disk().to_path_buf();
         let copy = self.copy.as_mut().ok_or(ShelterError::NothingSaved(disk))?;
-        let report = copy.restore(&root, generation, &self.config.groups, onto, progress)?;
+        let report = copy.restore(&root, generation, &self.config.groups, progress)?;
         let held: Vec<String> = report
             .damaged
             .keys()
@@ -496,6 +519,11 @@ impl Shelter {
         remove_left(&root).map_err(ShelterError::io("remove", self.disk().join(FROZEN)))
     }
 
+    /// Gives the right to write back: another shelter need not wait until it ends by itself.
+    pub(crate) fn release(&mut self) -> Result<(), ShelterError> {
+        self.copy.as_mut().map_or(Ok(()), |copy| copy.release())
+    }
+
     /// Sees that the disk is still the one that was taken into use.
     fn same_disk(&self) -> Result<(), ShelterError> {
         let changed = || ShelterError::DiskChanged { path: self.disk().to_path_buf() };
@@ -534,62 +562,6 @@ impl Shelter {
         Ok(stamps)
     }
 
-    /// Takes the disk as it is into the shelter: keeps folders, saves contents, and lets pinned generations go.
-    ///
-    /// # Errors
-    /// The disk is not the configured one, or belongs to another shelter.
-    pub fn adopt(&mut self) -> Result<Adopted, ShelterError> {
-        self.take()?;
-        let (seen, verdict) = self.look()?;
-        match verdict {
-            StartVerdict::Survived => {
-                self.survived_as_it_is(&seen)?;
-            }
-            StartVerdict::Begin | StartVerdict::Refuse(StartRefusal::OtherEntries(_))
-                if !matches!(seen.destination, DestinationSeen::Holds { .. }) =>
-            {
-                self.open_copy()?;
-                let marker = self.new_marker(&seen, 0, MarkedState::Ready)?;
-                self.mark(marker)?;
-            }
-            StartVerdict::Refuse(StartRefusal::OtherEntries(_)) => {
-                // Something is saved already: what is on the disk becomes the next generation, and the old one is pinned if much went.
-                self.open_copy()?;
-                let marker = self.new_marker(&seen, self.generation(), MarkedState::Ready)?;
-                self.mark(marker)?;
-            }
-            StartVerdict::Refuse(refusal) => return Err(ShelterError::Refused(refusal)),
-            StartVerdict::Wait(awaited) => return Err(ShelterError::NotReady(awaited)),
-            other => {
-                return Err(ShelterError::Unsupported(format!(
-                    "there is nothing on the disk to adopt ({other:?}): `run` prepares it"
-                )));
-            }
-        }
-        let claim = self.marker.as_ref().map(|marker| marker.claim.clone()).unwrap_or_default();
-        let unpinned = match &mut self.copy {
-            Some(copy) => copy.unpin(&claim)?,
-            None => Vec::new(),
-        };
-        if self.config.groups.iter().any(|group| group.class == DataClass::Recreate) {
-            let root = TreeRoot::open(self.disk()).map_err(ShelterError::io("open", self.disk()))?;
-            self.is_marked(&root)?;
-            structure::keep(&self.config, &structure::folders_on(&root, &self.config, now_ns())?)?;
-        }
-        let saved =
-            if self.copy.is_some() { self.save(&Pace::new(self.config.limits, self.device_name()))? } else { None };
-        let folders = structure::kept(&self.config)?.map_or(0, |kept| kept.entries.len() as u64);
-        Ok(Adopted { folders, saved, unpinned })
-    }
-
-    fn survived_as_it_is(&mut self, seen: &Observations) -> Result<(), ShelterError> {
-        let PathSeen::Mounted(MountSeen { marker: MarkerSeen::Whole(marker), .. }) = &seen.path else {
-            return Err(ShelterError::DiskChanged { path: self.disk().to_path_buf() });
-        };
-        self.marker = Some(marker.clone());
-        self.open_copy()
-    }
-
     /// Writes the report of the service.
     pub(crate) fn publish(&self, status: &ShelterStatus) -> Result<(), ShelterError> {
         let path = self.state(STATUS);
@@ -601,6 +573,19 @@ impl Shelter {
         }
         Ok(())
     }
+}
+
+/// A UUID that nobody has.
+fn drawn() -> Result<String, ShelterError> {
+    let path = Path::new("/proc/sys/kernel/random/uuid");
+    Ok(fs::read_to_string(path).map_err(ShelterError::io("read", path))?.trim().to_owned())
+}
+
+/// Whether the device has what a start left that was killed while it made the file system: nobody had it mounted since.
+fn is_half_made(seen: &Observations) -> bool {
+    let DeviceSeen::FileSystem(found) = &seen.device else { return false };
+    let is_marked = matches!(&seen.twin, MarkerSeen::Whole(twin) if twin.file_system == *found);
+    !is_marked && seen.making.as_ref() == Some(found)
 }
 
 /// Replaces a file that need not survive a power cut.

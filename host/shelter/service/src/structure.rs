@@ -27,9 +27,6 @@ pub(crate) fn folders_on(root: &TreeRoot, config: &ShelterConfig, now_ns: i64) -
             source: config.name.clone(),
             generation: 0,
             begun_ns: now_ns,
-            of_one_moment: Vec::new(),
-            inexact: Vec::new(),
-            pinned: Vec::new(),
         },
         entries: std::collections::BTreeMap::new(),
     };

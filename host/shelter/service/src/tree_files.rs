@@ -2,7 +2,8 @@
 
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use loadline_shelter_policy::changes::FileStamp;
-use loadline_shelter_policy::tree::{EntryKind, TreeEntry, TreePath, escaped, unescaped};
+use loadline_shelter_policy::tree::{EntryKind, TreeEntry, TreePath, escaped};
+use loadline_shelter_repository::{TreeNode, unix_mode};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, XattrFlags};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,12 +17,16 @@ use std::path::{Path, PathBuf};
 const DEPTH_MAX: usize = 256;
 /// Bytes of one extended attribute, and of the list of their names, at most (Linux).
 const ATTRIBUTE_MAX: usize = 64 << 10;
+/// What `stat` counts blocks in.
+const BLOCK_OF_STAT: u64 = 512;
 const NS_PER_S: i64 = 1_000_000_000;
 
 /// A tree of files on one file system.
 #[derive(Debug)]
 pub(crate) struct TreeRoot {
     path: PathBuf,
+    /// The same without links.
+    real: PathBuf,
     folder: OwnedFd,
     device: u64,
 }
@@ -34,6 +39,8 @@ pub(crate) struct SeenEntry {
     pub(crate) stamp: FileStamp,
     /// Names of the inode.
     pub(crate) links: u64,
+    /// Bytes that it takes of the disk.
+    pub(crate) room: u64,
 }
 
 /// A walk over some paths.
@@ -50,7 +57,24 @@ impl TreeRoot {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(path, flags, Mode::empty())?;
         let device = rustix::fs::fstat(&folder)?.st_dev;
-        Ok(Self { path: path.to_path_buf(), folder, device })
+        let real = std::fs::canonicalize(path)?;
+        Ok(Self { path: path.to_path_buf(), real, folder, device })
+    }
+
+    /// Bytes that are free on the file system, those that are reserved for root among them.
+    pub(crate) fn free(&self) -> io::Result<u64> {
+        let space = rustix::fs::fstatvfs(&self.folder)?;
+        Ok(space.f_bfree * space.f_frsize)
+    }
+
+    /// The path of the folder, without links.
+    pub(crate) fn real(&self) -> &Path {
+        &self.real
+    }
+
+    /// The path of an entry, as it is opened without following links.
+    pub(crate) fn place(&self, path: &TreePath) -> PathBuf {
+        self.real.join(OsStr::from_bytes(&path.to_bytes().unwrap_or_default()))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -60,10 +84,6 @@ impl TreeRoot {
     /// Number of the file system.
     pub(crate) fn device(&self) -> u64 {
         self.device
-    }
-
-    pub(crate) fn handle(&self) -> io::Result<File> {
-        Ok(File::from(self.folder.try_clone()?))
     }
 
     /// Opens an entry without following any link.
@@ -137,7 +157,12 @@ impl TreeRoot {
             attributes: BTreeMap::new(),
         };
         #[allow(clippy::unnecessary_cast, reason = "the types differ between processors")]
-        Ok(SeenEntry { entry, stamp: stamp(stat), links: stat.st_nlink as u64 })
+        Ok(SeenEntry {
+            entry,
+            stamp: stamp(stat),
+            links: stat.st_nlink as u64,
+            room: stat.st_blocks as u64 * BLOCK_OF_STAT,
+        })
     }
 
     /// Every entry at and below these paths. A path that is not there has no entry.
@@ -232,46 +257,44 @@ impl TreeRoot {
         attributes_of(&file)
     }
 
-    /// Makes a folder, unless it is there. Whatever else is there goes.
-    pub(crate) fn make_folder(&self, path: &TreePath) -> io::Result<()> {
+    /// Makes a folder, unless it is there. Whatever else is there goes. Whether it is new.
+    pub(crate) fn make_folder(&self, path: &TreePath) -> io::Result<bool> {
         let (folder, name) = self.parent(path)?;
         let name = OsStr::from_bytes(&name);
         match rustix::fs::mkdirat(&folder, name, Mode::RWXU) {
             Err(error) if error == rustix::io::Errno::EXIST => {
                 let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
                 if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-                    return Ok(());
+                    return Ok(false);
                 }
                 rustix::fs::unlinkat(&folder, name, AtFlags::empty())?;
-                Ok(rustix::fs::mkdirat(&folder, name, Mode::RWXU)?)
+                rustix::fs::mkdirat(&folder, name, Mode::RWXU)?;
             }
-            other => Ok(other?),
+            other => other?,
         }
+        Ok(true)
     }
 
-    /// Makes a link or a pipe, in place of whatever is there.
-    pub(crate) fn make_special(&self, entry: &TreeEntry) -> io::Result<()> {
-        self.remove(&entry.path)?;
-        let (folder, name) = self.parent(&entry.path)?;
-        let name = OsStr::from_bytes(&name);
-        match &entry.kind {
-            EntryKind::Link { to } => {
-                let to = unescaped(to).ok_or(io::ErrorKind::InvalidData)?;
-                rustix::fs::symlinkat(OsStr::from_bytes(&to), &folder, name)?;
-            }
-            EntryKind::Pipe => rustix::fs::mknodat(&folder, name, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?,
-            EntryKind::Folder | EntryKind::File { .. } => return Err(io::ErrorKind::InvalidInput.into()),
-        }
-        Ok(())
+    /// Gives a folder the owner and the mode that were saved.
+    pub(crate) fn own(&self, path: &TreePath, node: &TreeNode) -> io::Result<()> {
+        let folder = self.open_at(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+        let (uid, gid) = (rustix::fs::Uid::from_raw(node.uid), rustix::fs::Gid::from_raw(node.gid));
+        rustix::fs::fchown(&folder, Some(uid), Some(gid))?;
+        Ok(rustix::fs::fchmod(&folder, Mode::from_raw_mode(unix_mode(node.mode)))?)
     }
 
-    /// Removes an entry and what is below it, if it is there.
+    /// Removes an entry and what is below it, if it is there, whatever it is.
     pub(crate) fn remove(&self, path: &TreePath) -> io::Result<()> {
-        let Some(seen) = self.look(path)? else { return Ok(()) };
-        let (folder, name) = self.parent(path)?;
+        use rustix::io::Errno;
+        let (folder, name) = match self.parent(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
         let name = OsStr::from_bytes(&name);
-        if seen.entry.kind != EntryKind::Folder {
-            return Ok(rustix::fs::unlinkat(&folder, name, AtFlags::empty())?);
+        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::ISDIR | Errno::PERM) => {}
+            Err(error) => return Err(error.into()),
         }
         let opened = self.open_at(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
         for entry in Dir::read_from(&opened)? {
@@ -280,41 +303,32 @@ impl TreeRoot {
             if inner == b"." || inner == b".." {
                 continue;
             }
-            let mut bytes = path.to_bytes().unwrap_or_default();
-            bytes.push(b'/');
-            bytes.extend_from_slice(inner);
+            let bytes = [&path.to_bytes().unwrap_or_default(), b"/".as_slice(), inner].concat();
             let inner = TreePath::of_bytes(&bytes).map_err(|_| io::ErrorKind::InvalidData)?;
             self.remove(&inner)?;
         }
         Ok(rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// Gives an entry its owner, attributes, mode and time; what already agrees is not written.
+    /// Gives a folder its owner, attributes, mode and time; what already agrees is not written.
     pub(crate) fn dress(&self, entry: &TreeEntry) -> io::Result<()> {
-        let (folder, name) = self.parent(&entry.path)?;
-        let name = OsStr::from_bytes(&name);
-        let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let folder = self.open_at(&entry.path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+        let stat = rustix::fs::fstat(&folder)?;
         if (stat.st_uid, stat.st_gid) != (entry.uid, entry.gid) {
             let (uid, gid) = (rustix::fs::Uid::from_raw(entry.uid), rustix::fs::Gid::from_raw(entry.gid));
-            rustix::fs::chownat(&folder, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
+            rustix::fs::fchown(&folder, Some(uid), Some(gid))?;
         }
-        if matches!(entry.kind, EntryKind::File { .. } | EntryKind::Folder) {
-            let file = self.open_at(&entry.path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())?;
-            set_attributes(&file, &entry.attributes)?;
-            // After the owner, whose change clears set-id bits, and after lists of access, which are part of the mode.
-            if rustix::fs::fstat(&file)?.st_mode & 0o7777 != entry.mode {
-                rustix::fs::fchmod(&file, Mode::from_raw_mode(entry.mode))?;
-            }
-        } else if entry.kind == EntryKind::Pipe {
-            rustix::fs::chmodat(&folder, name, Mode::from_raw_mode(entry.mode), AtFlags::empty())?;
+        set_attributes(&folder, &entry.attributes)?;
+        // After the owner, whose change clears set-id bits, and after lists of access, which are part of the mode.
+        if rustix::fs::fstat(&folder)?.st_mode & 0o7777 != entry.mode {
+            rustix::fs::fchmod(&folder, Mode::from_raw_mode(entry.mode))?;
         }
         if nanoseconds(stat.st_mtime, stat.st_mtime_nsec) != entry.modified_ns {
             let time = Timespec {
                 tv_sec: entry.modified_ns.div_euclid(NS_PER_S),
                 tv_nsec: entry.modified_ns.rem_euclid(NS_PER_S),
             };
-            let times = Timestamps { last_access: time, last_modification: time };
-            rustix::fs::utimensat(&folder, name, &times, AtFlags::SYMLINK_NOFOLLOW)?;
+            rustix::fs::futimens(&folder, &Timestamps { last_access: time, last_modification: time })?;
         }
         Ok(())
     }

@@ -184,7 +184,7 @@ pub fn shelter_lines(plan: &ShelterPlan, command: Option<String>) -> Vec<Verdict
     } else {
         let recovery = match (&plan.recovery, plan.restored_files, plan.restored_bytes) {
             (Some(recovery), Some(files), Some(of)) => {
-                format!("{} for {}: {}", time(recovery.time_s), amount(files, of), recovery.limit)
+                format!("{} for {}{}: {}", time(recovery.time_s), amount(files, of), room(plan), recovery.limit)
             }
             _ => "unknown".to_owned(),
         };
@@ -205,6 +205,14 @@ pub fn shelter_lines(plan: &ShelterPlan, command: Option<String>) -> Vec<Verdict
     lines.push(About::Next.says(next(plan)));
     lines.extend(command.map(|command| About::Command.says(command)));
     lines
+}
+
+/// What a restore takes of the disk, where that is less than the files are long.
+fn room(plan: &ShelterPlan) -> String {
+    match (plan.restored_room_bytes, plan.restored_bytes) {
+        (Some(room), Some(of)) if room < of => format!(", {} of the disk", bytes(room as f64)),
+        _ => String::new(),
+    }
 }
 
 /// The next step.
@@ -269,6 +277,7 @@ mod tests {
             changes_bytes_per_s: Some(1_048_576.0),
             recovery: None,
             restored_bytes: None,
+            restored_room_bytes: None,
             restored_files: None,
             notice_s: Some(30.0),
             fits_in_notice: Some(false),

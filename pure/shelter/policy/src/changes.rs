@@ -1,8 +1,7 @@
 //! What changed on the disk since the last save: between two looks, how old the oldest change is, mass deletions.
 
-use crate::manifest::size;
-use crate::tree::{EntryKind, TreeEntry, TreePath};
-use loadline_units::{Bytes, Duration, Instant, Ratio};
+use crate::tree::TreePath;
+use loadline_units::{Bytes, Duration, Instant};
 use std::collections::BTreeMap;
 
 /// What a look at a file gives without reading it.
@@ -99,31 +98,6 @@ pub struct MassDeletion {
 /// Files, below which a deletion is not called one of masses.
 pub const MASS_FILES_MIN: u64 = 5;
 
-/// Whether more of a group goes from one generation to the next than `limit` lets go unasked.
-#[must_use]
-pub fn mass_deletion<'a>(
-    before: impl Iterator<Item = &'a TreeEntry>,
-    now: &BTreeMap<TreePath, TreeEntry>,
-    limit: Ratio,
-) -> Option<MassDeletion> {
-    let (mut of_files, mut of_bytes, mut files, mut bytes) = (0, 0, 0, 0);
-    for entry in before.filter(|entry| matches!(entry.kind, EntryKind::File { .. })) {
-        of_files += 1;
-        of_bytes += size(entry);
-        let left = now.get(&entry.path);
-        files += u64::from(left.is_none());
-        bytes += size(entry).saturating_sub(left.map_or(0, size));
-    }
-    let many_files = files >= MASS_FILES_MIN && files > limit.of(of_files);
-    let many_bytes = bytes > limit.of(of_bytes) && (files > 0 || of_files >= MASS_FILES_MIN);
-    (many_files || many_bytes).then_some(MassDeletion {
-        files,
-        of_files,
-        bytes: Bytes::new(bytes),
-        of_bytes: Bytes::new(of_bytes),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,28 +131,5 @@ mod tests {
         assert_eq!((unsaved.age(at(5)), unsaved.count()), (Some(Duration::from_s(2)), 1));
         unsaved.saved(at(9), |still| *still == path("b"));
         assert_eq!(unsaved.count(), 1, "what a save could not take stays unsaved");
-    }
-
-    #[test]
-    fn many_files_or_bytes_gone_are_a_mass_deletion() {
-        let entry = |name: &str, size| TreeEntry {
-            path: path(name),
-            kind: EntryKind::File { size, hash: String::new() },
-            mode: 0,
-            uid: 0,
-            gid: 0,
-            modified_ns: 0,
-            attributes: BTreeMap::new(),
-        };
-        let before: Vec<TreeEntry> = (0..100).map(|n| entry(&format!("f{n}"), 10)).collect();
-        let left = |count: usize| before[..count].iter().map(|e| (e.path.clone(), e.clone())).collect();
-        let judged = |now| mass_deletion(before.iter(), &now, Ratio::percent(20));
-        assert_eq!(judged(left(100)), None);
-        assert_eq!(judged(left(80)), None);
-        assert_eq!(judged(left(79)).unwrap().files, 21);
-        let mut emptied: BTreeMap<TreePath, TreeEntry> = left(100);
-        emptied.values_mut().take(30).for_each(|e| e.kind = EntryKind::File { size: 0, hash: String::new() });
-        assert_eq!(judged(emptied).unwrap().bytes, Bytes::new(300));
-        assert_eq!(mass_deletion([].into_iter(), &BTreeMap::new(), Ratio::percent(20)), None);
     }
 }

@@ -118,8 +118,6 @@ pub struct SourceDisk {
 /// Where saved data goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
-    /// A plain copy in a folder, usable in place.
-    PlainFolder(String),
     /// A repository in restic's format in a folder.
     FolderRepository(String),
     /// A repository in restic's format in an object store.
@@ -308,7 +306,7 @@ pub struct ShelterConfig {
     pub disk: SourceDisk,
     /// Where saved data goes; without one only class `recreate` is possible.
     pub destination: Option<Destination>,
-    /// The file with the passphrase of a repository.
+    /// The file with the passphrase of a repository. Without one, a folder has a passphrase of its own, in its repository.
     pub passphrase_file: Option<String>,
     /// Which generations of a repository stay.
     pub keep: KeptGenerations,
@@ -386,7 +384,7 @@ mod tests {
     fn programs_around_a_save_promise_one_moment() {
         let text = SHORT.replace("recreate", "files") + "before = [\"freeze\", \"a b\"]\ntimeout = \"5 s\"\n";
         let config =
-            ShelterConfig::parse(&(text + "[destination]\nfolder = \"/p\"\nlayout = \"plain\"\n"), "x").unwrap();
+            ShelterConfig::parse(&(text + "[destination]\nfolder = \"/p\"\nlayout = \"repository\"\n"), "x").unwrap();
         let group = &config.groups[0];
         assert_eq!(group.before.as_deref(), Some(&["freeze".to_owned(), "a b".to_owned()][..]));
         assert_eq!((&group.after, group.timeout), (&None, Duration::from_s(5)));
@@ -423,7 +421,7 @@ mod tests {
             ("paths = [\"t\"]", "paths = [\"t\"]\n[group.u]\nclass = \"recreate\"\npaths = [\"t/x\"]", 9, "overlaps"),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[service]\nguards = [\"a b\"]", 10, "write a unit"),
             ("paths = [\"t\"]", "paths = [\"t\"]\n[destination]\nurl = \"ftp://x\"", 10, "s3://BUCKET"),
-            ("paths = [\"t\"]", "paths = [\"t\"]\n[destination]\nfolder = \"/p\"", 9, "encrypted"),
+            ("paths = [\"t\"]", "paths = [\"t\"]\n[destination]\nurl = \"s3://a\"", 9, "encrypted"),
             (
                 "paths = [\"t\"]",
                 "paths = [\"t\"]\n[destination]\nfolder = \"/p\"\npassphrase_file = \"/x\"\nendpoint = \"http://a\"",
@@ -450,9 +448,9 @@ mod tests {
             ),
             (
                 "paths = [\"t\"]",
-                "paths = [\"t\"]\n[destination]\nfolder = \"/p\"\nlayout = \"plain\"\nkeep = { last = 3 }",
-                12,
-                "the newest generation",
+                "paths = [\"t\"]\n[destination]\nfolder = \"/p\"\nlayout = \"plain\"",
+                11,
+                "delete this line, and write folder = \"/p-repository\"",
             ),
             (
                 "paths = [\"t\"]",

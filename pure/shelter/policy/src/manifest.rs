@@ -19,14 +19,6 @@ pub struct ManifestHead {
     pub generation: u64,
     /// When its save began, in nanoseconds since 1970.
     pub begun_ns: i64,
-    /// Groups whose files are of one moment.
-    pub of_one_moment: Vec<String>,
-    /// Files that changed while they were read: these have their previous version.
-    #[serde(default)]
-    pub inexact: Vec<TreePath>,
-    /// Earlier generations that mass deletions pinned.
-    #[serde(default)]
-    pub pinned: Vec<u64>,
 }
 
 /// The last line.
@@ -126,15 +118,7 @@ mod tests {
     use super::*;
 
     fn manifest() -> Manifest {
-        let head = ManifestHead {
-            schema: MANIFEST_SCHEMA.into(),
-            source: "fast".into(),
-            generation: 3,
-            begun_ns: 5,
-            of_one_moment: vec!["data".into()],
-            inexact: Vec::new(),
-            pinned: vec![1],
-        };
+        let head = ManifestHead { schema: MANIFEST_SCHEMA.into(), source: "fast".into(), generation: 3, begun_ns: 5 };
         let entry = |path: &str, kind| TreeEntry {
             path: TreePath::parse(path).unwrap(),
             kind,

@@ -34,6 +34,9 @@ pub struct Marker {
     pub generation: u64,
     /// The generation that was begun last: written before that is committed.
     pub begun: u64,
+    /// The repository that has what was acknowledged; empty if an earlier version wrote this.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub repository: String,
     /// Whether the contents are whole.
     pub state: MarkedState,
     /// The earlier generation that a restore under way puts on the disk; 0 if it is the newest one.
@@ -94,6 +97,7 @@ mod tests {
             machine: "m".into(),
             generation: 7,
             begun: 8,
+            repository: "r".into(),
             state: MarkedState::Ready,
             restores: 0,
         }

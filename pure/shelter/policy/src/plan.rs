@@ -169,6 +169,8 @@ pub struct ShelterPlan {
     pub recovery: Option<BoundTime>,
     /// Bytes that a restore brings back.
     pub restored_bytes: Option<u64>,
+    /// What it takes of the disk: without holes, and once for a file with several names.
+    pub restored_room_bytes: Option<u64>,
     /// Files that it brings back.
     pub restored_files: Option<u64>,
     /// The shortest notice of the file, s; `None`: it listens to none.
@@ -242,7 +244,6 @@ struct SaveWork {
     read: f64,
     written: f64,
     requests: f64,
-    files: f64,
 }
 
 impl ShelterPlan {
@@ -288,6 +289,7 @@ impl ShelterPlan {
             changes_bytes_per_s: changes,
             recovery,
             restored_bytes: total.as_ref().map(FoundFiles::bytes),
+            restored_room_bytes: total.as_ref().map(FoundFiles::room),
             restored_files: total.as_ref().map(FoundFiles::files),
             notice_s: config.notices.as_ref().map(|notices| notices.time.as_s_f64()),
             fits_in_notice: question.fits_in_notice(&with_contents, &found_of, total.as_ref()),
@@ -339,10 +341,6 @@ fn slowest(rates: &[LimitedRate], bytes: f64, requests: f64) -> Option<BoundTime
 }
 
 impl PlanQuestion<'_> {
-    fn is_plain(&self) -> bool {
-        matches!(self.config.destination, Some(Destination::PlainFolder(_)))
-    }
-
     /// How fast a group changes.
     fn rate_of(&self, group: &Group, share: f64) -> GroupRate {
         match (&self.changes, group.changes) {
@@ -357,7 +355,7 @@ impl PlanQuestion<'_> {
     /// What one save of a group does if the last one was this long ago.
     fn save_work(&self, group: &Group, found: &FoundFiles, share: f64, since_s: f64) -> SaveWork {
         let all = found.bytes() as f64;
-        let (read, chunks, files) = match self.rate_of(group, share) {
+        let (read, written, files) = match self.rate_of(group, share) {
             GroupRate::Unknown => {
                 let (files, bytes) = found.changed_within(since_s);
                 (bytes, bytes, files)
@@ -377,15 +375,13 @@ impl PlanQuestion<'_> {
                 }
             }
         };
-        let written = if self.is_plain() { read } else { chunks };
-        SaveWork { read, written, requests: files + read / READ_SIZE.get() as f64, files }
+        SaveWork { read, written, requests: files + read / READ_SIZE.get() as f64 }
     }
 
     /// How long a save takes.
     fn save_time(&self, work: SaveWork) -> Option<BoundTime> {
         let reads = slowest(&self.reading, work.read, work.requests)?;
-        let requests = if self.is_plain() { work.requests + work.files } else { work.written / PACK as f64 };
-        let writes = slowest(&self.writing, work.written, requests)?;
+        let writes = slowest(&self.writing, work.written, work.written / PACK as f64)?;
         Some(if writes.time_s >= reads.time_s { writes } else { reads })
     }
 
@@ -505,18 +501,12 @@ impl PlanQuestion<'_> {
             .sum();
         let saves = DAYS_A_MONTH * S_A_DAY / cadence.max(takes);
         let objects = saves * (OBJECTS_A_SAVE + save / PACK as f64);
-        let kept = if self.is_plain() {
-            // What a save is about to replace lies beside it.
-            save
-        } else {
-            let keep = self.config.keep;
-            let rules = [(keep.last, cadence), (keep.minutely, 60.0), (keep.hourly, 3_600.0), (keep.daily, S_A_DAY)];
-            let mut sum = 0.0;
-            for (count, apart) in rules {
-                sum += f64::from(count) * written_within(apart)?;
-            }
-            sum
-        };
+        let keep = self.config.keep;
+        let rules = [(keep.last, cadence), (keep.minutely, 60.0), (keep.hourly, 3_600.0), (keep.daily, S_A_DAY)];
+        let mut kept = 0.0;
+        for (count, apart) in rules {
+            kept += f64::from(count) * written_within(apart)?;
+        }
         Some((all.bytes() as f64 + kept, save * saves, objects))
     }
 

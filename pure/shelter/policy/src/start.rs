@@ -24,6 +24,7 @@ pub enum MarkerSeen {
 
 /// The folder where the disk should be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one of them at a start")]
 pub enum PathSeen {
     /// There is no such folder.
     Missing,
@@ -69,6 +70,8 @@ pub enum DeviceSeen {
     Raw,
     /// A file system is on it, with this identity.
     FileSystem(String),
+    /// Something is on it that nobody knows: half of a file system, for one.
+    Unrecognised,
     /// Something else is on it.
     Foreign(String),
 }
@@ -81,7 +84,10 @@ pub enum DestinationSeen {
     /// It does not answer, or its folder is missing.
     Unreachable(String),
     /// It answers, and nothing was ever saved to it.
-    Unused,
+    Unused {
+        /// Identity of the repository; empty if there is none.
+        repository: String,
+    },
     /// It belongs to another shelter.
     Foreign(String),
     /// It has saved generations.
@@ -90,8 +96,10 @@ pub enum DestinationSeen {
         generation: u64,
         /// Claim of the disk that it was saved from.
         claim: String,
-        /// Bytes that a restore writes.
-        bytes: Bytes,
+        /// What a restore takes of the disk, if that is known.
+        room: Bytes,
+        /// Identity of the repository.
+        repository: String,
     },
 }
 
@@ -110,6 +118,8 @@ pub struct Observations {
     pub device: DeviceSeen,
     /// The marker's twin on the persistent disk.
     pub twin: MarkerSeen,
+    /// The identity of a file system that a start began to make, and that has no marker yet.
+    pub making: Option<String>,
     /// Where saved data is.
     pub destination: DestinationSeen,
 }
@@ -174,9 +184,14 @@ pub enum StartRefusal {
     },
     /// The destination belongs to another shelter: its name.
     OtherDestination(String),
+    /// The destination is another repository than the one that acknowledged this generation.
+    OtherRepository {
+        /// Acknowledged to this disk.
+        disk: u64,
+    },
     /// The saved data does not fit.
     TooSmall {
-        /// Bytes that a restore writes.
+        /// What a restore takes of the disk.
         wanted: Bytes,
         /// Bytes that can be written.
         room: Bytes,
@@ -239,11 +254,46 @@ fn unmounted(seen: &Observations) -> StartVerdict {
         },
         DeviceSeen::FileSystem(identity) => match &seen.twin {
             MarkerSeen::Whole(twin) if twin.file_system == *identity && seen.may_format => StartVerdict::Mount,
+            // A start was killed before it could mount what it had made.
+            _ if seen.may_format && seen.making.as_ref() == Some(identity) => StartVerdict::Mount,
             // Made by somebody else, who will mount it.
             _ if !seen.may_format => StartVerdict::Wait(nothing),
             _ => StartVerdict::Refuse(StartRefusal::DeviceNotRaw(format!("a file system, {identity}"))),
         },
+        // The device was raw when a start began to make a file system on it, and nothing was mounted since.
+        DeviceSeen::Unrecognised if seen.may_format && seen.making.is_some() => match destination(seen) {
+            Err(other) => other,
+            Ok(_) => StartVerdict::Format,
+        },
+        DeviceSeen::Unrecognised => {
+            StartVerdict::Refuse(StartRefusal::DeviceNotRaw("something that is not recognised".to_owned()))
+        }
     }
+}
+
+/// Why a destination is not the one that has what was acknowledged, as far as a marker knows it.
+#[must_use]
+pub fn other_destination(known: &Marker, destination: &DestinationSeen) -> Option<StartRefusal> {
+    let (held, repository) = match destination {
+        DestinationSeen::Unused { repository } => (0, repository),
+        DestinationSeen::Holds { generation, repository, .. } => (*generation, repository),
+        _ => return None,
+    };
+    if held < known.generation {
+        return Some(StartRefusal::DestinationOlder { disk: known.generation, destination: held });
+    }
+    // Before anything was acknowledged, any new place will do.
+    let is_other = known.generation > 0 && !known.repository.is_empty() && known.repository != *repository;
+    is_other.then_some(StartRefusal::OtherRepository { disk: known.generation })
+}
+
+/// Why what is saved is not this disk's, as far as its marker knows: another disk saved since.
+#[must_use]
+pub fn newer_destination(marker: &Marker, destination: &DestinationSeen) -> Option<StartRefusal> {
+    let DestinationSeen::Holds { generation, claim, .. } = destination else { return None };
+    // A generation that this disk began is its own only if it carries its claim: two machines may begin the same.
+    let is_newer = *generation > marker.begun || (*claim != marker.claim && *generation > marker.generation);
+    is_newer.then_some(StartRefusal::OldCopy { disk: marker.generation, destination: *generation })
 }
 
 /// The newest generation of the destination, if it has any; a verdict if it is not to be used.
@@ -252,14 +302,15 @@ fn destination(seen: &Observations) -> Result<Option<(u64, Bytes)>, StartVerdict
         DestinationSeen::NotWanted => Ok(None),
         DestinationSeen::Unreachable(reason) => Err(StartVerdict::Wait(Awaited::Destination(reason.clone()))),
         DestinationSeen::Foreign(name) => Err(StartVerdict::Refuse(StartRefusal::OtherDestination(name.clone()))),
-        DestinationSeen::Holds { generation, bytes, .. } => Ok(Some((*generation, *bytes))),
-        // The twin knows of generations: this is an empty folder where the destination should be mounted.
-        DestinationSeen::Unused => match &seen.twin {
-            MarkerSeen::Whole(twin) if twin.generation > 0 => {
-                let (disk, destination) = (twin.generation, 0);
-                Err(StartVerdict::Refuse(StartRefusal::DestinationOlder { disk, destination }))
+        // The twin may know of generations: then this is an empty folder where the destination should be mounted, or another disk.
+        held => match &seen.twin {
+            MarkerSeen::Whole(twin) if let Some(refusal) = other_destination(twin, held) => {
+                Err(StartVerdict::Refuse(refusal))
             }
-            _ => Ok(None),
+            _ => Ok(match held {
+                DestinationSeen::Holds { generation, room, .. } => Some((*generation, *room)),
+                _ => None,
+            }),
         },
     }
 }
@@ -300,12 +351,6 @@ fn blank(seen: &Observations, mount: &MountSeen) -> StartVerdict {
         Err(other) => other,
         Ok(None) => StartVerdict::Begin,
         Ok(Some((generation, wanted))) => {
-            if let MarkerSeen::Whole(twin) = &seen.twin
-                && generation < twin.generation
-            {
-                let (disk, destination) = (twin.generation, generation);
-                return StartVerdict::Refuse(StartRefusal::DestinationOlder { disk, destination });
-            }
             if wanted > mount.room {
                 return StartVerdict::Refuse(StartRefusal::TooSmall { wanted, room: mount.room });
             }
@@ -326,21 +371,17 @@ fn marked(seen: &Observations, mount: &MountSeen, marker: &Marker) -> StartVerdi
     {
         return StartVerdict::Refuse(StartRefusal::TwoDisks);
     }
-    let held = match destination(seen) {
-        Ok(held) => held.map_or(0, |(generation, _)| generation),
+    match destination(seen) {
+        Ok(_) => {}
         // A disk that survived does not wait for its destination, if the twin knows it well.
         Err(StartVerdict::Wait(_)) if marker.state == MarkedState::Ready && is_twin(seen, marker) => {
             return StartVerdict::Survived;
         }
         Err(other) => return other,
-    };
-    // A generation that this disk began is its own only if it carries its claim: two machines may begin the same.
-    let is_others = matches!(&seen.destination, DestinationSeen::Holds { claim, .. } if *claim != marker.claim);
-    if held > marker.begun || (is_others && held > marker.generation) {
-        return StartVerdict::Refuse(StartRefusal::OldCopy { disk: marker.generation, destination: held });
     }
-    if seen.has_contents && held < marker.generation {
-        return StartVerdict::Refuse(StartRefusal::DestinationOlder { disk: marker.generation, destination: held });
+    let refusal = newer_destination(marker, &seen.destination).or_else(|| other_destination(marker, &seen.destination));
+    if let Some(refusal) = refusal {
+        return StartVerdict::Refuse(refusal);
     }
     match marker.state {
         MarkedState::Ready => StartVerdict::Survived,
@@ -389,13 +430,21 @@ impl std::fmt::Display for StartRefusal {
                 f,
                 "the destination has generation {destination}, and this disk knows {disk}: it is an old copy, or two machines save to one place"
             ),
+            Self::DestinationOlder { disk, destination: 0 } => write!(
+                f,
+                "generation {disk} was saved, and the destination has none: it is another one, or not mounted"
+            ),
             Self::DestinationOlder { disk, destination } => write!(
                 f,
                 "generation {disk} was saved, and the destination has {destination}: it is another one, or not mounted"
             ),
+            Self::OtherRepository { disk } => write!(
+                f,
+                "generation {disk} was saved into another repository than the one that is there now: is another disk mounted in its place?"
+            ),
             Self::OtherDestination(name) => write!(f, "the destination belongs to another shelter: {name}"),
             Self::TooSmall { wanted, room } => {
-                write!(f, "{} are saved, and the disk has room for {}", wanted.human(), room.human())
+                write!(f, "a restore takes {} of the disk, and {} are free", wanted.human(), room.human())
             }
         }
     }

@@ -87,6 +87,9 @@ pub struct ShelterStatus {
     pub conflict: Option<String>,
     /// How long a restore would take, ns.
     pub restore_predicted_ns: Option<u64>,
+    /// What a restore takes of the disk: without holes, and once for a file with several names.
+    #[serde(default)]
+    pub restore_room_bytes: Option<u64>,
     /// How long the last restore took, ns.
     pub restore_took_ns: Option<u64>,
     /// Files that could not be restored.
@@ -174,6 +177,7 @@ impl ShelterStatus {
             ("failures_in_row", "Saves that failed since the last that did not.", count(Some(self.failures_in_row))),
             ("rate_bytes_per_second", "Bytes per second that saving may take.", count(self.rate_bytes_per_s)),
             ("restore_predicted_seconds", "How long a restore would take.", seconds(self.restore_predicted_ns)),
+            ("restore_room_bytes", "What a restore takes of the disk.", count(self.restore_room_bytes)),
             ("last_drill_timestamp_seconds", "When the last drill was passed.", at(self.drill_s)),
             ("generations", "Generations that can be restored.", count(generations)),
             ("last_prune_timestamp_seconds", "When the repository was pruned last.", at(self.pruned_s)),

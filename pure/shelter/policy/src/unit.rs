@@ -31,9 +31,7 @@ pub fn unit_files(config: &ShelterConfig, command: &str, file: &str) -> Vec<Unit
     let before = if guards.is_empty() { String::new() } else { format!("Before={guards}\n") };
     let required = if guards.is_empty() { String::new() } else { format!("RequiredBy={guards}\n") };
     let folder = match &config.destination {
-        Some(crate::config::Destination::PlainFolder(path) | crate::config::Destination::FolderRepository(path)) => {
-            format!("RequiresMountsFor={}\n", quoted(path))
-        }
+        Some(crate::config::Destination::FolderRepository(path)) => format!("RequiresMountsFor={}\n", quoted(path)),
         _ => String::new(),
     };
     let network = if config.notices.is_some() || folder.is_empty() { " network-online.target" } else { "" };

@@ -94,18 +94,18 @@ fn is_past(last_s: Option<i64>, period_s: i64, now_s: i64) -> bool {
 }
 
 impl UpkeepSchedule {
-    /// What to do now, if anything. A plain copy has nothing to forget or to prune.
+    /// What to do now, if anything.
     #[must_use]
-    pub fn due(&self, now_s: i64, periods: UpkeepPeriods, is_repository: bool) -> Option<UpkeepTask> {
+    pub fn due(&self, now_s: i64, periods: UpkeepPeriods) -> Option<UpkeepTask> {
         // A clock that was set back does not wait for its old time.
         if self.put_off_until_s.is_some_and(|until| (until - FORGET_PERIOD_S..until).contains(&now_s)) {
             return None;
         }
         let share = |round: &ReadingRound| ReadShare { share: round.next, of: READ_SHARES };
-        if is_repository && is_past(self.forgotten_s, FORGET_PERIOD_S, now_s) {
+        if is_past(self.forgotten_s, FORGET_PERIOD_S, now_s) {
             return Some(UpkeepTask::Forget);
         }
-        if is_repository && is_past(self.pruned_s, PRUNE_PERIOD_S, now_s) {
+        if is_past(self.pruned_s, PRUNE_PERIOD_S, now_s) {
             return Some(UpkeepTask::Prune);
         }
         if self.reread.is_due(now_s, seconds(periods.reread)) {
@@ -157,7 +157,7 @@ mod tests {
         let mut all = Vec::new();
         let mut now = from_s;
         while now < to_s {
-            if let Some(task) = schedule.due(now, PERIODS, true) {
+            if let Some(task) = schedule.due(now, PERIODS) {
                 schedule.done(task, now, PERIODS);
                 all.push((now, task));
             }
@@ -229,8 +229,7 @@ mod tests {
         let all = run(&mut schedule, earlier, earlier + 8 * 86_400, 600);
         assert_eq!(longest(&all, false).0, READ_SHARES as usize, "each share was read in the week after");
         schedule.put_off(earlier, 1_000_000);
-        assert_eq!(schedule.due(earlier + 3_599, PERIODS, true), None);
-        assert!(schedule.due(earlier + 3_600, PERIODS, true).is_some());
-        assert!(UpkeepSchedule::default().due(START, PERIODS, false).is_some_and(|task| task != UpkeepTask::Forget));
+        assert_eq!(schedule.due(earlier + 3_599, PERIODS), None);
+        assert!(schedule.due(earlier + 3_600, PERIODS).is_some());
     }
 }

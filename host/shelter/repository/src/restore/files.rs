@@ -1,23 +1,27 @@
 //! The contents of files: fetched in large pieces, verified, written, and what is right already is kept.
 
 use super::plan::PlannedEntry;
+use super::size::zeros;
 use super::target::{OpenFolder, Target, open_file, set_attributes};
 use crate::RepositoryError;
-use crate::blob_index::IdMap;
+use crate::blob_index::{IdMap, IdSet};
 use crate::pacing::{PacedStep, Pacing, Permission};
 use crate::repository::Repository;
 use crate::save::{EntryStat, Stamp};
 use crate::storage::{FileKind, StoredFile};
 use loadline_shelter_format::{Decompression, ObjectId, PackedBlob, decode_blob};
 use loadline_units::Bytes;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustix::fd::OwnedFd;
+use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// What one thread restores in one go.
 const PORTION: u64 = 16 << 20;
+/// A block of zeros of this length becomes a hole: file systems have no smaller ones.
+const BLOCK: u64 = 4096;
 /// Blobs of a pack with less than this between them are fetched together.
 const GAP: u64 = 256 << 10;
 
@@ -70,6 +74,8 @@ pub(super) struct FileRestore<'a> {
     stamps: Mutex<BTreeMap<usize, Stamp>>,
     bytes_written: AtomicU64,
     bytes_kept: AtomicU64,
+    /// Blobs of nothing but zeros, as far as they are known: they become holes, and are not fetched.
+    zeros: RwLock<IdSet>,
 }
 
 impl<'a> FileRestore<'a> {
@@ -125,6 +131,7 @@ impl<'a> FileRestore<'a> {
             stamps: Mutex::default(),
             bytes_written: AtomicU64::new(0),
             bytes_kept: AtomicU64::new(0),
+            zeros: RwLock::new(zeros()),
         }
     }
 
@@ -201,7 +208,9 @@ impl<'a> FileRestore<'a> {
                 _ => vec![false; blobs.len()],
             };
             if opened.is_some() {
-                for (id, _) in blobs.iter().zip(&is_right).filter(|(_, is_right)| !**is_right) {
+                let zeros = self.zeros.read();
+                for (id, _) in blobs.iter().zip(&is_right).filter(|(id, is_right)| !**is_right && !zeros.contains(*id))
+                {
                     wanted.extend(self.repository.index.find(*id).map(|found| (*id, found)));
                 }
             }
@@ -209,6 +218,12 @@ impl<'a> FileRestore<'a> {
             files.push(opened);
         }
         let blobs = self.fetch(wanted, decompression)?;
+        let is_zero = |plain: &[u8]| plain.iter().all(|byte| *byte == 0);
+        let zeros = blobs.iter().filter(|(_, plain)| plain.as_ref().is_ok_and(|plain| is_zero(plain)));
+        let zeros: Vec<ObjectId> = zeros.map(|(id, _)| *id).collect();
+        if !zeros.is_empty() {
+            self.zeros.write().extend(zeros);
+        }
         for ((part, file), is_right) in portion.iter().zip(files).zip(right) {
             let Some(file) = file else {
                 self.part_done(part, None, open);
@@ -217,14 +232,20 @@ impl<'a> FileRestore<'a> {
             let mut offset = part.offset;
             for (id, is_right) in content(part).iter().zip(is_right) {
                 let length = self.repository.index.find(*id).map_or(0, |(_, blob)| u64::from(blob.plain_length()));
+                let is_new = self.states[part.entry].is_new.load(Ordering::Relaxed);
                 if is_right {
                     self.bytes_kept.fetch_add(length, Ordering::Relaxed);
+                } else if self.zeros.read().contains(id) {
+                    if let Err(error) = if is_new { Ok(()) } else { make_hole(&file, offset, length) } {
+                        self.fail(part.entry, FileFailure::Target(error));
+                        break;
+                    }
                 } else {
                     match blobs.get(id) {
                         Some(Ok(plain)) => {
                             self.pace(PacedStep::WriteTarget(Bytes::new(length)))?;
-                            match write_at(&file, plain, offset) {
-                                Ok(()) => self.bytes_written.fetch_add(length, Ordering::Relaxed),
+                            match write_around_holes(&file, plain, offset, is_new) {
+                                Ok(written) => self.bytes_written.fetch_add(written, Ordering::Relaxed),
                                 Err(error) => {
                                     self.fail(part.entry, FileFailure::Target(error));
                                     break;
@@ -358,9 +379,8 @@ impl<'a> FileRestore<'a> {
             |id: &ObjectId| self.repository.index.find(*id).map_or(0, |(_, blob)| u64::from(blob.plain_length()));
         let is_old = !state.is_new.load(Ordering::Relaxed);
         let finish = || -> Result<Stamp, Errno> {
-            if is_old {
-                rustix::fs::ftruncate(&file, content.iter().map(length).sum())?;
-            }
+            // What is new may end with a hole.
+            rustix::fs::ftruncate(&file, content.iter().map(length).sum())?;
             set_attributes(&file, &entry.node, !is_old)?;
             let stat = EntryStat::of(&rustix::fs::fstat(&file)?).ok_or(Errno::INVAL)?;
             Ok(Stamp::of(&stat))
@@ -371,6 +391,46 @@ impl<'a> FileRestore<'a> {
             }
             Err(error) => self.fail(part.entry, FileFailure::Target(error)),
         }
+    }
+}
+
+/// Writes the blocks that are not zero; the others become holes. How many bytes were written.
+fn write_around_holes(file: &OwnedFd, bytes: &[u8], offset: u64, is_new: bool) -> Result<u64, Errno> {
+    let (mut written, mut at) = (0, 0);
+    // Blocks are those of the file.
+    let end_of = |at: usize| bytes.len().min(at + (BLOCK - (offset + at as u64) % BLOCK) as usize);
+    let is_zero = |at: usize| bytes[at..end_of(at)].iter().all(|byte| *byte == 0);
+    while at < bytes.len() {
+        let (start, is_hole) = (at, is_zero(at));
+        while at < bytes.len() && is_zero(at) == is_hole {
+            at = end_of(at);
+        }
+        let place = offset + start as u64;
+        if !is_hole {
+            write_at(file, &bytes[start..at], place)?;
+            written += (at - start) as u64;
+        } else if !is_new {
+            make_hole(file, place, (at - start) as u64)?;
+        }
+    }
+    Ok(written)
+}
+
+/// Makes a part of a file zero: a hole, where the file system has them.
+fn make_hole(file: &OwnedFd, offset: u64, length: u64) -> Result<(), Errno> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    match rustix::fs::fallocate(file, flags, offset, length) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            let zeros = vec![0; BLOCK as usize];
+            let mut at = 0;
+            while at < length {
+                let piece = (length - at).min(BLOCK) as usize;
+                write_at(file, &zeros[..piece], offset + at)?;
+                at += piece as u64;
+            }
+            Ok(())
+        }
+        other => other,
     }
 }
 

@@ -5,7 +5,10 @@
 
 mod files;
 mod plan;
+mod size;
 mod target;
+
+pub use size::RestoreSize;
 
 use crate::RepositoryError;
 use crate::pacing::Pacing;
@@ -13,12 +16,15 @@ use crate::repository::Repository;
 use crate::save::{EntryStat, KnownEntry, KnownFolder, KnownRoot, Stamp};
 use crate::tree_reader::TreeReader;
 use files::{FileFailure, FileRestore};
-use loadline_shelter_format::{NodeKind, ObjectId, decode_tree};
+use loadline_shelter_format::{NodeKind, ObjectId, TreeNode, decode_tree};
 use loadline_units::Bytes;
+use parking_lot::Mutex;
 use plan::{Plan, PlannedEntry, find};
 use rustix::fd::AsFd;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fd::OwnedFd;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -58,6 +64,26 @@ pub struct RestoreRequest {
     pub extras: Extras,
     /// Earlier snapshots, the best first: a file whose contents are lost is restored from there.
     pub fall_back: Vec<ObjectId>,
+    /// Files with several names, shared by restores of one snapshot into one file system.
+    pub linked: LinkedFiles,
+}
+
+/// Where files with several names were restored first, by device and inode.
+#[derive(Debug, Clone, Default)]
+pub struct LinkedFiles(Arc<Mutex<BTreeMap<(u64, u64), LinkedFile>>>);
+
+#[derive(Debug, Clone)]
+struct LinkedFile {
+    path: PathBuf,
+    content: Option<Vec<ObjectId>>,
+}
+
+/// The file of which an entry is a further name.
+enum FirstName {
+    /// An entry of this restore.
+    Entry(usize),
+    /// A path of an earlier one.
+    Elsewhere(PathBuf),
 }
 
 impl RestoreRequest {
@@ -73,6 +99,7 @@ impl RestoreRequest {
             untouched: Vec::new(),
             extras: Extras::Keep,
             fall_back: Vec::new(),
+            linked: LinkedFiles::default(),
         }
     }
 }
@@ -123,6 +150,14 @@ impl RepositoryError {
 }
 
 impl Repository {
+    /// What a snapshot says of an entry; `None` if it does not have it.
+    ///
+    /// # Errors
+    /// The storage fails, or a folder above the entry is lost.
+    pub fn node(&self, snapshot: ObjectId, path: &Path) -> Result<Option<TreeNode>, RepositoryError> {
+        find(self, &mut TreeReader::new(self), snapshot, path)
+    }
+
     /// Restores a snapshot. What was restored survives a power cut when this returns.
     ///
     /// # Errors
@@ -199,14 +234,20 @@ impl<'a> Restore<'a> {
                 self.fail(&entries[entry].path, reason);
             }
         }
-        for (entry, first) in links {
-            match self.link(&entries[entry], &entries[first]) {
+        for (entry, first) in &links {
+            let entry = *entry;
+            match self.link(&entries[entry], first, &entries) {
                 Ok(stamp) => {
                     self.restored.files += 1;
                     stamps.insert(entry, stamp);
                 }
                 Err(error) => self.fail_by(&entries[entry].path, error),
             }
+        }
+        // The first names of files whose further ones may be elsewhere.
+        for entry in stamps.keys().map(|number| &entries[*number]).filter(|entry| entry.is_one_of_several_names()) {
+            let file = LinkedFile { path: self.request.target.join(&entry.path), content: entry.node.content.clone() };
+            self.request.linked.0.lock().entry((entry.node.device_id, entry.node.inode)).or_insert(file);
         }
         for (number, entry) in entries.iter().enumerate() {
             if !matches!(entry.node.kind, NodeKind::File | NodeKind::Folder | NodeKind::Socket) {
@@ -261,22 +302,32 @@ impl<'a> Restore<'a> {
         is_fresh
     }
 
-    /// The files in the order in which they are restored, and further names of files with the entry of the first.
-    fn order(&self) -> (Vec<usize>, Vec<(usize, usize)>) {
+    /// The files in the order in which they are restored, and further names of files with the first name.
+    fn order(&self) -> (Vec<usize>, Vec<(usize, FirstName)>) {
         let (mut order, mut links) = (Vec::new(), Vec::new());
+        let linked = self.request.linked.0.lock();
         let mut first_names: BTreeMap<(u64, u64), usize> = BTreeMap::new();
         for (number, entry) in self.plan.entries.iter().enumerate() {
             let node = &entry.node;
             if node.kind != NodeKind::File {
                 continue;
             }
-            if node.links > 1 {
+            if entry.is_one_of_several_names() {
+                // Of another moment it may be another file.
+                let elsewhere = linked.get(&(node.device_id, node.inode)).filter(|file| file.content == node.content);
+                // One of this target is of an earlier restore of the same request, and is restored anew.
+                let elsewhere = elsewhere.filter(|file| !file.path.starts_with(&self.request.target));
+                if let Some(file) = elsewhere {
+                    links.push((number, FirstName::Elsewhere(file.path.clone())));
+                    continue;
+                }
                 match first_names.entry((node.device_id, node.inode)) {
-                    std::collections::btree_map::Entry::Occupied(first) => {
-                        links.push((number, *first.get()));
+                    Entry::Occupied(first) if self.plan.entries[*first.get()].node.content == node.content => {
+                        links.push((number, FirstName::Entry(*first.get())));
                         continue;
                     }
-                    std::collections::btree_map::Entry::Vacant(place) => {
+                    Entry::Occupied(_) => {}
+                    Entry::Vacant(place) => {
                         place.insert(number);
                     }
                 }
@@ -290,8 +341,18 @@ impl<'a> Restore<'a> {
     }
 
     /// Sets a further name of a file.
-    fn link(&mut self, entry: &PlannedEntry, first: &PlannedEntry) -> Result<Stamp, Errno> {
-        let (from, from_name) = self.target.place(&first.path, &mut OpenFolder::default())?;
+    fn link(&mut self, entry: &PlannedEntry, first: &FirstName, entries: &[PlannedEntry]) -> Result<Stamp, Errno> {
+        let above: Arc<OwnedFd>;
+        let (from, from_name) = match first {
+            FirstName::Entry(first) => self.target.place(&entries[*first].path, &mut OpenFolder::default())?,
+            FirstName::Elsewhere(path) => {
+                let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::INVAL) };
+                let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+                let resolve = ResolveFlags::NO_SYMLINKS;
+                above = Arc::new(rustix::fs::openat2(CWD, folder, flags, Mode::empty(), resolve)?);
+                (Arc::clone(&above), name.as_bytes())
+            }
+        };
         let (folder, name) = self.target.place(&entry.path, &mut self.open)?;
         remove(folder.as_fd(), name)?;
         rustix::fs::linkat(&*from, from_name, &*folder, name, AtFlags::empty())?;

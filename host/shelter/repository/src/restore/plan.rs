@@ -1,6 +1,7 @@
 //! What a restore has to do: entries of a snapshot, in the order in which they are restored.
 
 use super::RestoreRequest;
+use super::size::DEPTH_MAX;
 use crate::RepositoryError;
 use crate::repository::Repository;
 use crate::tree_reader::TreeReader;
@@ -8,9 +9,6 @@ use loadline_shelter_format::{NodeKind, ObjectId, TreeNode, encode_tree};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-
-/// Folders nested deeper than this are refused: nobody saved them.
-const DEPTH_MAX: usize = 1100;
 
 /// An entry to restore.
 #[derive(Debug)]
@@ -50,6 +48,13 @@ pub(super) fn find(
         found = Some(node);
     }
     Ok(found)
+}
+
+impl PlannedEntry {
+    /// Whether it is a file that has other names, too.
+    pub(super) fn is_one_of_several_names(&self) -> bool {
+        self.node.kind == NodeKind::File && self.node.links > 1
+    }
 }
 
 impl Plan {

@@ -24,7 +24,9 @@ use crate::repository::Repository;
 use crate::storage::{FileKind, StoredFile};
 use crate::tree_reader::TreeReader;
 use assemble::{AssembledEntry, Assembly};
-use loadline_shelter_format::{BlobKind, IndexedPack, ObjectId, SnapshotFile, Timestamp, TreeNode, encode_tree};
+use loadline_shelter_format::{
+    BlobKind, IndexedPack, NodeKind, ObjectId, SnapshotFile, Timestamp, TreeNode, encode_tree, go_mode,
+};
 use loadline_units::Bytes;
 use pictured::{CopyFolders, PicturedPlace};
 use reading::FileReader;
@@ -37,7 +39,7 @@ use std::sync::Arc;
 use work::WorkQueue;
 
 /// The length of chunks of a fixed size.
-const FIXED_CHUNK: u64 = 1 << 20;
+pub(crate) const FIXED_CHUNK: u64 = 1 << 20;
 /// How many threads read at most.
 const READERS_MAX: usize = 4;
 
@@ -546,8 +548,15 @@ fn assemble_above(
             continue;
         }
         let path = path.join(std::ffi::OsStr::from_bytes(name));
-        let stat = rustix::fs::lstat(&path).map_err(|error| RepositoryError::machine("look at", &path, error))?;
-        let node = EntryStat::of(&stat).map(|stat| stat.node(name));
+        let node = match rustix::fs::lstat(&path) {
+            Ok(stat) => EntryStat::of(&stat).map(|stat| stat.node(name)),
+            // What is saved from a picture may be there no more.
+            Err(rustix::io::Errno::NOENT) => Some(TreeNode {
+                mode: go_mode(NodeKind::Folder, 0o755),
+                ..TreeNode::new(name.clone(), NodeKind::Folder)
+            }),
+            Err(error) => return Err(RepositoryError::machine("look at", &path, error)),
+        };
         let subtree = assemble_above(assembly, inner, &path)?;
         nodes.extend(node.map(|node| TreeNode { subtree: Some(subtree), ..node }));
     }

@@ -94,6 +94,9 @@ pub(crate) struct PicturedPlace<'p> {
     pub(crate) taken: Timestamp,
 }
 
+/// Folders that are open at once, at most.
+const FOLDERS_MAX: usize = 64;
+
 /// The folders of copies that are open: mostly all copies are in one.
 #[derive(Default)]
 pub(crate) struct CopyFolders(BTreeMap<PathBuf, Arc<OwnedFd>>);
@@ -104,9 +107,14 @@ impl CopyFolders {
         if let Some(open) = self.0.get(folder) {
             return Ok(Arc::clone(open));
         }
+        // Others than root may have written where old copies lie: no link is followed.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let open = rustix::fs::open(folder, flags, Mode::empty());
+        let open =
+            rustix::fs::openat2(rustix::fs::CWD, folder, flags, Mode::empty(), rustix::fs::ResolveFlags::NO_SYMLINKS);
         let open = Arc::new(open.map_err(|error| RepositoryError::machine("open", folder, error))?);
+        if self.0.len() >= FOLDERS_MAX {
+            self.0.clear();
+        }
         self.0.insert(folder.to_path_buf(), Arc::clone(&open));
         Ok(open)
     }

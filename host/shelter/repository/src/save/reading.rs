@@ -11,7 +11,7 @@ use crate::pacing::PacedStep;
 use loadline_shelter_format::{CHUNK_MAX, ExtendedAttribute, ObjectId, PackBuilder, RabinChunker, Timestamp};
 use loadline_units::Bytes;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{Advice, Mode, OFlags};
+use rustix::fs::{Advice, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -59,6 +59,8 @@ pub(crate) struct FileReader<'w, 's, 'r> {
     chunking: Chunking,
     chunker: Option<RabinChunker>,
     buffer: Vec<u8>,
+    /// The blob of a hole, once there was one.
+    hole: Option<ObjectId>,
     outcomes: Vec<(usize, FileOutcome)>,
     bytes_read: u64,
 }
@@ -95,13 +97,32 @@ pub(crate) fn open_without_atime(folder: impl AsFd, name: &[u8], flags: OFlags) 
     }
 }
 
+/// Whether a whole chunk of a file is a hole. A file that changes meanwhile is read again.
+fn is_hole(file: &OwnedFd, offset: u64) -> bool {
+    match rustix::fs::seek(file, SeekFrom::Data(offset)) {
+        Ok(data) => data >= offset + FIXED_CHUNK,
+        // There is nothing but a hole up to the end.
+        Err(Errno::NXIO) => true,
+        Err(_) => false,
+    }
+}
+
 fn stat_of(file: impl AsFd) -> Result<EntryStat, Errno> {
     EntryStat::of(&rustix::fs::fstat(file)?).ok_or(Errno::INVAL)
 }
 
 impl<'w, 's, 'r> FileReader<'w, 's, 'r> {
     pub(crate) fn new(work: &'w WorkQueue, packer: Packer<'s, 'r>, chunking: Chunking) -> Self {
-        Self { work, packer, chunking, chunker: None, buffer: Vec::new(), outcomes: Vec::new(), bytes_read: 0 }
+        Self {
+            work,
+            packer,
+            chunking,
+            chunker: None,
+            buffer: Vec::new(),
+            hole: None,
+            outcomes: Vec::new(),
+            bytes_read: 0,
+        }
     }
 
     /// Reads files until there are no more.
@@ -168,6 +189,11 @@ impl<'w, 's, 'r> FileReader<'w, 's, 'r> {
         let mut offset = start;
         while offset < end {
             let length = (end - offset).min(FIXED_CHUNK) as usize;
+            if length as u64 == FIXED_CHUNK && is_hole(file, offset) {
+                content.push(self.hole()?);
+                offset += length as u64;
+                continue;
+            }
             self.buffer.clear();
             if !self.fill(file, offset, length)? {
                 return Ok(None);
@@ -176,6 +202,19 @@ impl<'w, 's, 'r> FileReader<'w, 's, 'r> {
             offset += length as u64;
         }
         Ok(Some(content))
+    }
+
+    /// The blob of a chunk that is nothing but a hole.
+    fn hole(&mut self) -> Result<ObjectId, ReadError> {
+        self.packer.sink.pace(PacedStep::ReadSource(Bytes::new(0)))?;
+        if let Some(hole) = self.hole {
+            return Ok(hole);
+        }
+        self.buffer.clear();
+        self.buffer.resize(FIXED_CHUNK as usize, 0);
+        let hole = self.packer.add(&self.buffer)?;
+        self.hole = Some(hole);
+        Ok(hole)
     }
 
     fn read_content_defined(&mut self, file: &OwnedFd, size: u64) -> Result<Option<Vec<ObjectId>>, ReadError> {

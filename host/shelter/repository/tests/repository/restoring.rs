@@ -1,11 +1,13 @@
 //! What a restore writes, keeps, removes, and says about what it could not restore.
 
 use crate::saving::Place;
-use crate::trees::{assert_same, every_kind, noise};
+use crate::trees::{NOW, assert_same, every_kind, noise};
 use loadline_shelter_repository::{
-    Extras, PacedStep, Pacing, Permission, RepositoryError, RestoreRequest, SaveRequest, Unpaced,
+    Extras, NodeKind, PacedStep, Pacing, Permission, PicturedEntry, PicturedRoot, RepositoryError, RestoreRequest,
+    SaveRequest, Unpaced,
 };
 use loadline_units::Bytes;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -89,8 +91,7 @@ fn an_interrupted_restore_goes_on_where_it_was() {
     assert!(rest.bytes_kept > Bytes::mib(2), "{rest:?}");
     assert!(rest.failed.is_empty());
     assert_same(&place.source, &target);
-    let error =
-        place.repository.save(&SaveRequest::new(vec![target], crate::trees::NOW), &EndsAfter(AtomicU64::new(9)));
+    let error = place.repository.save(&SaveRequest::new(vec![target], NOW), &EndsAfter(AtomicU64::new(9)));
     assert!(matches!(error, Err(RepositoryError::Stopped)));
 }
 
@@ -153,4 +154,36 @@ fn the_first_save_after_a_restore_reads_nothing() {
     let target = place.restore(&next, "target");
     assert_same(&place.source, &target);
     assert!(!place.save().is_new);
+}
+
+#[test]
+fn a_tree_that_many_folders_share_is_counted_each_time() {
+    let mut place = Place::new();
+    let folder = |below: BTreeMap<Vec<u8>, PicturedEntry>| PicturedEntry {
+        kind: NodeKind::Folder,
+        permissions: 0o755,
+        uid: 0,
+        gid: 0,
+        size: 0,
+        modified: NOW,
+        changed: NOW,
+        inode: 1,
+        device: 1,
+        links: 1,
+        link_target: Vec::new(),
+        attributes: Vec::new(),
+        contents: None,
+        below,
+    };
+    let mut entry = folder(BTreeMap::new());
+    for _ in 0..12 {
+        entry = folder([(b"a".to_vec(), entry.clone()), (b"b".to_vec(), entry)].into());
+    }
+    let root = place.source.clone();
+    let mut request = SaveRequest::new(vec![root.clone()], NOW);
+    request.pictured = [(root.clone(), PicturedRoot { taken: NOW, entry })].into();
+    let saved = place.repository.save(&request, &Unpaced).unwrap();
+    let size = place.repository.restore_size(saved.snapshot).unwrap();
+    let above = root.components().skip(1).count() as u64;
+    assert_eq!((size.entries, size.room), (above + (1 << 13) - 2, Bytes::ZERO));
 }

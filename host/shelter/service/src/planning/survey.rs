@@ -3,12 +3,15 @@
 use crate::durable::now_ns;
 use loadline_shelter_policy::config::{DataClass, Group, ShelterConfig};
 use loadline_shelter_policy::plan::FoundFiles;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 const NS_PER_S: i64 = 1_000_000_000;
+/// What `stat` counts blocks in.
+const BLOCK: u64 = 512;
 
 /// What lies in each group with contents, in the order of the file; `None` if the disk's folder cannot be read. After `longest` the
 /// look ends: what it has seen is a part, and says so.
@@ -23,7 +26,7 @@ pub(super) fn survey(config: &ShelterConfig, longest: Duration) -> Option<Vec<Fo
 }
 
 fn of_group(group: &Group, disk: &Path, device: u64, until: Instant) -> FoundFiles {
-    let mut found = FoundFiles::default();
+    let (mut found, mut linked) = (FoundFiles::default(), BTreeSet::new());
     let mut ahead: Vec<PathBuf> = group.paths.iter().map(|path| disk.join(path)).collect();
     let now = now_ns();
     while let Some(path) = ahead.pop() {
@@ -42,7 +45,8 @@ fn of_group(group: &Group, disk: &Path, device: u64, until: Instant) -> FoundFil
         } else if seen.is_file() {
             let changed = seen.mtime().saturating_mul(NS_PER_S).saturating_add(seen.mtime_nsec());
             let age = u64::try_from(now.saturating_sub(changed)).unwrap_or(0);
-            found.see(seen.len(), age);
+            let is_first = seen.nlink() < 2 || linked.insert(seen.ino());
+            found.see(seen.len(), if is_first { seen.blocks() * BLOCK } else { 0 }, age);
         }
     }
     found
@@ -58,7 +62,7 @@ mod tests {
         let root = folder.path().display();
         let text = format!(
             "schema = 1\nname = \"a\"\nstate = \"/var/lib/a\"\n[disk]\npath = \"{root}\"\n\
-             [destination]\nfolder = \"/persist\"\nlayout = \"plain\"\n\
+             [destination]\nfolder = \"/persist\"\n\
              [group.data]\nclass = \"files\"\npaths = [\"data\"]\n[group.t]\nclass = \"recreate\"\npaths = [\"t\"]\n"
         );
         let config = ShelterConfig::parse(&text, "a").unwrap();
@@ -67,9 +71,12 @@ mod tests {
         fs::write(folder.path().join("data/deep/one"), [0; 100]).unwrap();
         fs::write(folder.path().join("data/two"), [0; 4_000]).unwrap();
         std::os::unix::fs::symlink("two", folder.path().join("data/link")).unwrap();
+        fs::hard_link(folder.path().join("data/two"), folder.path().join("data/three")).unwrap();
+        fs::File::create(folder.path().join("data/hole")).unwrap().set_len(1 << 30).unwrap();
         fs::write(folder.path().join("elsewhere"), [0; 9]).unwrap();
         let found = survey(&config, Duration::from_secs(10)).unwrap();
-        assert_eq!((found.len(), found[0].files(), found[0].bytes()), (1, 2, 4_100));
+        assert_eq!((found.len(), found[0].files(), found[0].bytes()), (1, 4, 8_100 + (1 << 30)));
+        assert!(found[0].room() < 100_000, "holes and further names take nothing: {}", found[0].room());
         assert!(!found[0].is_cut_short && found[0].seen_rate().is_some(), "they were written just now");
         assert!(survey(&config, Duration::ZERO).unwrap()[0].is_cut_short);
     }

@@ -1,11 +1,11 @@
 //! What the service does between saves: it forgets, prunes, and reads again.
 
 use super::{SCANS_A_RECOVERY_POINT, ServiceSettings, Watch, while_alive};
-use crate::checking::Reread;
 use crate::durable::now_ns;
 use crate::error::ShelterError;
 use crate::pace::Pace;
 use crate::repository_copy::Upkeep;
+use crate::saving::SaveReport;
 use crate::shelter::Shelter;
 use loadline_shelter_policy::status::ShelterStatus;
 use loadline_shelter_policy::upkeep::{FORGET_PERIOD_S, UpkeepTask};
@@ -25,7 +25,7 @@ const REWRITTEN_MIN: u64 = 16 << 20;
 enum UpkeepDone {
     Removed(Upkeep),
     Verified(Vec<String>),
-    Reread(Reread),
+    Reread(Option<SaveReport>),
 }
 
 /// Paces an upkeep: within our own limits, and only as long as nothing more urgent comes.
@@ -60,7 +60,7 @@ impl Watch {
         if !is_idle {
             return Ok(());
         }
-        let Some(task) = self.schedule.due(now_s, periods, shelter.saves_into_repository()) else { return Ok(()) };
+        let Some(task) = self.schedule.due(now_s, periods) else { return Ok(()) };
         let point = shelter.config().recovery_point().map_or(UPKEEP_MAX, |point| Duration::from_nanos(point.as_ns()));
         let time = (point / SCANS_A_RECOVERY_POINT).min(UPKEEP_MAX);
         let (pace, rewritten) = (Arc::clone(&self.pace), Bytes::new(self.rewritten));
@@ -75,7 +75,7 @@ impl Watch {
                     UpkeepTask::Forget => shelter.forget().map(UpkeepDone::Removed),
                     UpkeepTask::Prune => shelter.prune(rewritten, &pacing).map(UpkeepDone::Removed),
                     UpkeepTask::Verify(share) => shelter.verify_share(share, &pacing).map(UpkeepDone::Verified),
-                    UpkeepTask::Reread(share) => shelter.reread(share, &pace, &pacing).map(UpkeepDone::Reread),
+                    UpkeepTask::Reread(share) => shelter.reread(share, &pace).map(UpkeepDone::Reread),
                 }
             },
         );
@@ -145,15 +145,7 @@ impl Watch {
                 }
             }
             (UpkeepDone::Reread(done), _) => {
-                for path in &done.changed {
-                    tell(&format!("changed without a trace, and is saved anew: {}", path.as_text()));
-                }
-                if !done.changed.is_empty() {
-                    // What is not known any more counts as changed at the next look.
-                    self.seen = shelter.known().clone();
-                    self.looked = None;
-                }
-                if let Some(report) = done.saved {
+                if let Some(report) = done {
                     self.saved(shelter, &report, tell, status);
                     self.seen = shelter.known().clone();
                 }

@@ -3,9 +3,8 @@
 use super::{Shelter, read_bounded};
 use crate::durable::{now_ns, write_durably};
 use crate::error::ShelterError;
-use crate::plain_copy::PlainCopy;
-use crate::repository_copy::{RepositoryCopy, RepositoryPlace, Upkeep};
-use crate::saved_copy::SavedCopy;
+use crate::repository_copy::{RepositoryCopy, Upkeep};
+use crate::repository_place::{PassphraseFile, RepositoryPlace};
 use loadline_shelter_policy::config::Destination;
 use loadline_shelter_policy::start::DestinationSeen;
 use loadline_shelter_policy::upkeep::UpkeepSchedule;
@@ -14,6 +13,7 @@ use loadline_shelter_repository::{
     StoreVariables,
 };
 use loadline_units::Bytes;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,43 +23,24 @@ const PRUNED: &str = "pruned";
 /// What the service did besides saving.
 const SCHEDULE: &str = "upkeep.json";
 
-/// Where saved data is.
-pub(crate) enum SavedPlace {
-    /// A plain copy in this folder.
-    Plain(PathBuf),
-    /// A repository.
-    Repository(Box<RepositoryPlace>),
-}
-
-impl SavedPlace {
-    /// As messages name it.
-    pub(crate) fn name(&self) -> PathBuf {
-        match self {
-            Self::Plain(folder) => folder.clone(),
-            Self::Repository(place) => place.name.clone(),
-        }
-    }
-}
-
 impl Shelter {
     /// Where saved data is; `None` if there is no destination.
-    pub(crate) fn place(&self) -> Result<Option<SavedPlace>, ShelterError> {
+    pub(crate) fn place(&self) -> Result<Option<RepositoryPlace>, ShelterError> {
         let (name, folder) = match &self.config.destination {
             None => return Ok(None),
-            Some(Destination::PlainFolder(path)) => return Ok(Some(SavedPlace::Plain(PathBuf::from(path)))),
             Some(Destination::FolderRepository(path)) => (PathBuf::from(path), Some(PathBuf::from(path))),
             Some(Destination::ObjectStore { url, .. }) => (PathBuf::from(url), None),
         };
-        let secret = PathBuf::from(self.config.passphrase_file.as_deref().unwrap_or(""));
-        if self.probe.is_on_disk(&self.config, &secret) {
+        let secret = PassphraseFile::of(self.config.passphrase_file.as_deref(), folder.as_deref());
+        if self.probe.is_on_disk(&self.config, &secret.path) {
             return Err(ShelterError::Unsupported(format!(
                 "the passphrase file {} is on the disk that forgets: with it the saved data would be lost too",
-                secret.display()
+                secret.path.display()
             )));
         }
         let storage = self.storage()?;
         let (source, disk) = (self.config.name.clone(), self.disk().to_path_buf());
-        Ok(Some(SavedPlace::Repository(Box::new(RepositoryPlace { storage, name, folder, source, disk, secret }))))
+        Ok(Some(RepositoryPlace { storage, name, folder, source, disk, secret }))
     }
 
     /// The storage of a repository. It is opened once: an object store has connections that are kept.
@@ -72,9 +53,7 @@ impl Shelter {
                 Arc::new(self.object_store(url, endpoint.as_ref(), credentials_file.as_ref())?)
             }
             Some(Destination::FolderRepository(path)) => Arc::new(LocalStorage::new(Path::new(path))),
-            Some(Destination::PlainFolder(_)) | None => {
-                return Err(ShelterError::Unsupported("this destination is no repository".to_owned()));
-            }
+            None => return Err(ShelterError::Unsupported("the configuration has no destination".to_owned())),
         };
         Ok(Arc::clone(self.storage.get_or_init(|| storage)))
     }
@@ -117,8 +96,8 @@ impl Shelter {
 
     /// The destination, once it is open.
     #[cfg(test)]
-    pub(crate) fn copy_mut(&mut self) -> Option<&mut SavedCopy> {
-        self.copy.as_mut()
+    pub(crate) fn copy_mut(&mut self) -> Option<&mut RepositoryCopy> {
+        self.copy.as_deref_mut()
     }
 
     /// The configuration, to be changed by a test.
@@ -133,12 +112,19 @@ impl Shelter {
         self.storage = storage.into();
     }
 
+    /// The passphrase file and its mode, if others than its owner may read it.
+    #[must_use]
+    pub fn readable_passphrase(&self) -> Option<(PathBuf, u32)> {
+        let path = self.place().ok()??.secret.path;
+        let mode = std::fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then_some((path, mode))
+    }
+
     /// What the destination has.
     pub(super) fn destination(&self) -> Result<DestinationSeen, ShelterError> {
         match self.place()? {
             None => Ok(DestinationSeen::NotWanted),
-            Some(SavedPlace::Plain(folder)) => Ok(PlainCopy::look(&folder, &self.config.name)),
-            Some(SavedPlace::Repository(place)) => {
+            Some(place) => {
                 let (seen, opened) = RepositoryCopy::look(&place);
                 *self.opened.lock() = opened.map(Box::new);
                 Ok(seen)
@@ -155,17 +141,17 @@ impl Shelter {
         }
     }
 
-    /// Removes generations that no rule keeps. A plain copy has nothing to forget.
+    /// Removes generations that no rule keeps.
     pub(crate) fn forget(&mut self) -> Result<Upkeep, ShelterError> {
-        let (Some(SavedCopy::Repository(copy)), Some(marker)) = (&mut self.copy, &self.marker) else {
+        let (Some(copy), Some(marker)) = (&mut self.copy, &self.marker) else {
             return Ok(Upkeep::default());
         };
         Ok(Upkeep { forgotten: copy.forget(self.config.keep, &marker.claim)?, ..Upkeep::default() })
     }
 
-    /// Removes what no generation needs from a repository, and writes packs anew up to so many bytes.
+    /// Removes what no generation needs, and writes packs anew up to so many bytes.
     pub(crate) fn prune(&mut self, rewritten: Bytes, pacing: &dyn Pacing) -> Result<Upkeep, ShelterError> {
-        let (Some(SavedCopy::Repository(copy)), Some(marker)) = (&mut self.copy, &self.marker) else {
+        let (Some(copy), Some(marker)) = (&mut self.copy, &self.marker) else {
             return Ok(Upkeep::default());
         };
         let done = copy.prune(&marker.claim, rewritten, pacing)?;

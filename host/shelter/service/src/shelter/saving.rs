@@ -7,6 +7,7 @@ use crate::pace::Pace;
 use crate::saving::{EarlierSave, Picture, SaveReport};
 use crate::tree_files::TreeRoot;
 use loadline_shelter_policy::config::MARKER_NAME;
+use loadline_shelter_policy::start::newer_destination;
 use loadline_shelter_policy::upkeep::ReadShare;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,7 +39,13 @@ impl Shelter {
         let begun = Instant::now();
         let root = self.same_root()?;
         if self.copy.is_none() {
-            self.open_copy()?;
+            // It did not answer at the start.
+            let seen = self.destination()?;
+            let newer = self.marker.as_ref().and_then(|marker| newer_destination(marker, &seen));
+            if let Some(refusal) = newer {
+                return Err(ShelterError::Refused(refusal));
+            }
+            self.open_copy(&seen)?;
         }
         // A group whose promise was not kept has its previous generation; the others are saved.
         let mut failed = BTreeMap::new();
@@ -68,6 +75,7 @@ impl Shelter {
         let (Some(copy), Some(marker)) = (&mut self.copy, &self.marker) else { return Ok(None) };
         let mut marker = marker.clone();
         marker.begun = copy.generation() + 1;
+        marker.repository = copy.id();
         let claim = marker.claim.clone();
         let earlier = EarlierSave { known: &self.known, positions: &self.positions };
         let picture = Picture::take(root, &self.config, failed, &earlier, reread)?;

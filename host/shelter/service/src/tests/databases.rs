@@ -3,7 +3,7 @@
 use super::machine::{LoopWorld, shelter};
 use super::world::{World, save, unpaced};
 use crate::error::ShelterError;
-use crate::restoring::{Onto, RestoreProgress};
+use crate::restoring::RestoreProgress;
 use crate::shelter::Shelter;
 use rusqlite::Connection;
 use std::fs;
@@ -112,18 +112,17 @@ fn judge(database: &Path, least: i64, case: &str) {
 #[test]
 fn a_database_is_saved_whole_while_another_process_writes_to_it() {
     for mode in ["wal", "delete"] {
-        for world in [World::new(GROUP), World::with_cheap_repository(GROUP)] {
-            let database = world.disk("app/a.db");
-            let mut shelter = world.started();
-            make(&database, mode);
-            let least = saved_beside_a_writer(&mut shelter, &database);
-            assert!(shelter.drill(&world.path("scratch")).unwrap().restored.damaged.is_empty());
-            drop(shelter);
-            world.lose_disk();
-            world.insert_disk();
-            world.started();
-            judge(&database, least, mode);
-        }
+        let world = World::new(GROUP);
+        let database = world.disk("app/a.db");
+        let mut shelter = world.started();
+        make(&database, mode);
+        let least = saved_beside_a_writer(&mut shelter, &database);
+        assert!(shelter.drill(&world.path("scratch")).unwrap().damaged.is_empty());
+        drop(shelter);
+        world.lose_disk();
+        world.insert_disk();
+        world.started();
+        judge(&database, least, mode);
     }
 }
 
@@ -131,7 +130,7 @@ fn a_database_is_saved_whole_while_another_process_writes_to_it() {
 fn a_database_on_a_file_system_with_reflinks_stands_still_only_for_them() {
     for mode in ["wal", "delete"] {
         let Some(mut world) = LoopWorld::new() else { return };
-        let mut config = world.config_of_repository("xfs", "");
+        let mut config = world.config("xfs", "");
         config.groups[0].moment = loadline_shelter_policy::config::Moment::Sqlite(vec!["data/a.db".to_owned()]);
         let mut first = shelter(&config);
         if let Err(error) = first.restore() {
@@ -151,9 +150,7 @@ fn a_database_on_a_file_system_with_reflinks_stands_still_only_for_them() {
 
 #[test]
 fn a_database_that_nobody_changed_is_not_saved_again_and_one_that_rotted_fails_the_drill() {
-    for (mode, world) in
-        [("wal", World::new(GROUP)), ("delete", World::new(GROUP)), ("wal", World::with_cheap_repository(GROUP))]
-    {
+    for (mode, world) in [("wal", World::new(GROUP)), ("delete", World::new(GROUP))] {
         let database = world.disk("app/a.db");
         let mut shelter = world.started();
         make(&database, mode);
@@ -174,9 +171,8 @@ fn a_database_that_nobody_changed_is_not_saved_again_and_one_that_rotted_fails_t
         let restored = world.path("restored");
         fs::create_dir(&restored).unwrap();
         let root = crate::tree_files::TreeRoot::open(&restored).unwrap();
-        let onto = Onto::Empty;
         let groups = world.config.groups.clone();
-        shelter.copy_mut().unwrap().restore(&root, first + 1, &groups, onto, &RestoreProgress::default()).unwrap();
+        shelter.copy_mut().unwrap().restore(&root, first + 1, &groups, &RestoreProgress::default()).unwrap();
         assert_eq!(number(&restored.join("app/a.db"), ROUND), 7, "{mode}");
         let mut bytes = fs::read(&database).unwrap();
         let length = bytes.len();
@@ -186,7 +182,7 @@ fn a_database_that_nobody_changed_is_not_saved_again_and_one_that_rotted_fails_t
         // A backup may find it, or the drill does.
         if report.is_some() {
             let drill = shelter.drill(&world.path("scratch")).unwrap();
-            assert!(!drill.restored.damaged.is_empty(), "{drill:?}");
+            assert!(!drill.damaged.is_empty(), "{drill:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ const URL: &str = "s3://bucket/shelters/fast";
 
 /// A world whose destination is a store that has a repository already: its key costs less than one that a shelter makes.
 fn world_in(server: &S3Server) -> World {
-    let mut world = World::with_repository(GROUPS);
+    let mut world = World::without_repository(GROUPS, "");
     let credentials = world.path("store.env");
     fs::write(&credentials, format!("AWS_ACCESS_KEY_ID={KEY}\nAWS_SECRET_ACCESS_KEY=\"secret\"\n")).unwrap();
     world.config.destination = Some(Destination::ObjectStore {

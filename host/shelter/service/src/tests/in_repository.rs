@@ -1,6 +1,6 @@
-//! The same lives with a repository as the destination; restic is the judge where it is installed.
+//! What is in the repository: restic is the judge where it is installed.
 
-use super::world::{GROUPS, World, save, tree, unpaced};
+use super::world::{GROUPS, World, flip, noise, packs, save, tree, unpaced};
 use crate::error::ShelterError;
 use crate::shelter::Shelter;
 use loadline_shelter_policy::config::{KeptGenerations, MARKER_NAME};
@@ -33,7 +33,7 @@ pub(super) fn restic(world: &World, words: &[&str]) -> Option<String> {
 
 #[test]
 fn a_lost_disk_comes_back_from_a_repository_that_restic_reads() {
-    let world = World::with_repository(GROUPS);
+    let world = World::without_repository(GROUPS, "");
     let mut shelter = world.started();
     world.fill();
     assert_eq!(save(&mut shelter).unwrap().generation, 1);
@@ -61,13 +61,79 @@ fn a_lost_disk_comes_back_from_a_repository_that_restic_reads() {
     assert!(save(&mut shelter).is_none(), "what was restored is known: nothing is read again");
     drop(shelter);
     let drill = world.shelter().drill(&world.path("scratch")).unwrap();
-    assert!(drill.compared >= 23 && drill.restored.damaged.is_empty(), "{drill:?}");
+    assert!(drill.files >= 23 && drill.damaged.is_empty(), "{drill:?}");
     assert!(fs::read_dir(world.path("scratch")).unwrap().next().is_none());
 }
 
 #[test]
+fn holes_stay_holes_and_names_of_one_file_stay_those_of_one_file() {
+    use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+    let world = World::new(GROUPS);
+    let mut shelter = world.started();
+    world.fill();
+    let sparse = fs::File::create(world.disk("data/sparse")).unwrap();
+    sparse.set_len(200 << 20).unwrap();
+    sparse.write_all_at(&noise(50_000, 1), (100 << 20) + 12_345).unwrap();
+    drop(sparse);
+    fs::File::create(world.disk("data/hole")).unwrap().set_len(5_000_000).unwrap();
+    fs::write(world.disk("data/many"), noise(3_000_000, 2)).unwrap();
+    for name in ["data/deep/again", "data/aaa", "data/zzz", "wal/of-another-group"] {
+        fs::hard_link(world.disk("data/many"), world.disk(name)).unwrap();
+    }
+    save(&mut shelter).unwrap();
+    drop(shelter);
+    let judge = |data: PathBuf, by: &str| {
+        let seen = |name: &str| fs::metadata(data.join(name)).unwrap();
+        let (sparse, hole, many) = (seen("sparse"), seen("hole"), seen("many"));
+        assert_eq!((sparse.len(), hole.len()), (200 << 20, 5_000_000), "{by}");
+        let file = fs::File::open(data.join("sparse")).unwrap();
+        let mut bytes = vec![0; 50_000];
+        file.read_exact_at(&mut bytes, (100 << 20) + 12_345).unwrap();
+        assert!(bytes == noise(50_000, 1), "{by}");
+        assert_eq!(fs::read(data.join("many")).unwrap(), noise(3_000_000, 2), "{by}");
+        for name in ["deep/again", "aaa", "zzz", "../wal/of-another-group"] {
+            assert_eq!((seen(name).ino(), seen(name).nlink()), (many.ino(), 5), "{by}: {name}");
+        }
+        (sparse.blocks() * 512, hole.blocks() * 512)
+    };
+    let (sparse, hole) = judge(world.disk("data"), "before");
+    let elsewhere = world.path("by-restic");
+    let words = ["restore", "latest", "--target", &elsewhere.display().to_string()];
+    if restic(&world, &words).is_some() {
+        judge(elsewhere.join(world.disk("data").strip_prefix("/").unwrap()), "restic");
+        fs::remove_dir_all(&elsewhere).unwrap();
+    }
+    world.lose_disk();
+    world.insert_disk();
+    let mut shelter = world.started();
+    let after = judge(world.disk("data"), "restored");
+    assert!(after.0 <= sparse + 8_192 && after.1 <= hole, "{after:?} of {sparse} and {hole}");
+    assert!(save(&mut shelter).is_none(), "what was restored is known");
+    // Over what somebody wrote into the holes, too.
+    let scribbled = fs::OpenOptions::new().write(true).open(world.disk("data/hole")).unwrap();
+    let scribble = vec![7; 2_000_000];
+    scribbled.write_all_at(&scribble, 1_000).unwrap();
+    drop((scribbled, shelter));
+    world.shelter().restore_over(&world.path("disk")).unwrap();
+    assert!(fs::read(world.disk("data/hole")).unwrap().iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn a_restore_that_does_not_fit_is_refused_before_anything_is_written() {
+    let world = World::new(GROUPS);
+    let mut shelter = world.started();
+    world.fill();
+    save(&mut shelter).unwrap();
+    let copy = shelter.copy_mut().unwrap();
+    let room = copy.room().unwrap();
+    assert!(room > 190_000 && copy.fits(1, room).is_ok(), "{room}");
+    let refused = copy.fits(1, 100_000);
+    assert!(matches!(refused, Err(ShelterError::Refused(StartRefusal::TooSmall { .. }))), "{refused:?}");
+}
+
+#[test]
 fn without_its_passphrase_nothing_is_saved_and_nothing_restored() {
-    let world = World::with_repository(GROUPS);
+    let world = World::without_repository(GROUPS, "");
     let mut shelter = world.started();
     world.fill();
     save(&mut shelter).unwrap();
@@ -85,7 +151,7 @@ fn without_its_passphrase_nothing_is_saved_and_nothing_restored() {
 
 #[test]
 fn a_second_machine_on_the_same_repository_ends_the_writing_of_the_first() {
-    let world = World::with_cheap_repository(GROUPS);
+    let world = World::new(GROUPS);
     let mut first = world.started();
     world.fill();
     save(&mut first).unwrap();
@@ -112,7 +178,7 @@ fn a_second_machine_on_the_same_repository_ends_the_writing_of_the_first() {
 
 #[test]
 fn an_earlier_generation_is_restored_and_becomes_the_newest() {
-    let world = World::with_cheap_repository(GROUPS);
+    let world = World::new(GROUPS);
     let mut shelter = world.started();
     world.fill();
     save(&mut shelter).unwrap();
@@ -165,22 +231,14 @@ fn judge(world: &World, data: &std::collections::BTreeMap<PathBuf, String>) {
 fn nine_generations(world: &World, shelter: &mut Shelter) {
     world.fill();
     for round in 1..=9_u64 {
-        let mut noise = blake3::Hasher::new().update(&round.to_le_bytes()).finalize_xof();
-        let mut bytes = vec![0; 300_000];
-        noise.fill(&mut bytes);
-        fs::write(world.disk("data/changing"), bytes).unwrap();
+        fs::write(world.disk("data/changing"), noise(300_000, round)).unwrap();
         assert_eq!(save(shelter).unwrap().generation, round);
     }
 }
 
-fn packs(world: &World) -> usize {
-    let folders = fs::read_dir(world.path("saved/data")).unwrap();
-    folders.map(|folder| fs::read_dir(folder.unwrap().path()).unwrap().count()).sum()
-}
-
 #[test]
 fn generations_that_no_rule_keeps_are_forgotten_and_what_is_left_is_whole() {
-    let mut world = World::with_cheap_repository(GROUPS);
+    let mut world = World::new(GROUPS);
     world.config.keep = KeptGenerations { last: 2, minutely: 0, hourly: 0, daily: 0 };
     let mut shelter = world.started();
     nine_generations(&world, &mut shelter);
@@ -195,11 +253,11 @@ fn generations_that_no_rule_keeps_are_forgotten_and_what_is_left_is_whole() {
     }
     // Somebody else's snapshot in the same repository is left alone.
     let other = restic(&world, &["backup", "--host", "elsewhere", &world.path("secret").display().to_string()]);
-    let before = packs(&world);
+    let before = packs(&world).len();
     assert_eq!(shelter.forget().unwrap().forgotten, 10);
     assert_eq!((shelter.generations(), shelter.pinned()), (3, vec![9]));
     assert!(shelter.prune(Bytes::new(u64::MAX), &Unpaced).unwrap().bytes_freed > 2_000_000);
-    assert!(packs(&world) < before);
+    assert!(packs(&world).len() < before);
     assert_eq!(shelter.forget().unwrap().forgotten, 0);
     assert_eq!(shelter.prune(Bytes::new(u64::MAX), &Unpaced).unwrap().bytes_freed, 0);
     if other.is_some() {
@@ -224,7 +282,7 @@ fn generations_that_no_rule_keeps_are_forgotten_and_what_is_left_is_whole() {
 
 #[test]
 fn an_upkeep_that_is_killed_at_any_call_loses_no_generation_that_stays() {
-    let mut world = World::with_cheap_repository(GROUPS);
+    let mut world = World::new(GROUPS);
     world.config.keep = KeptGenerations { last: 2, minutely: 0, hourly: 0, daily: 0 };
     let faulty = Arc::new(FaultyStorage::new(Arc::new(LocalStorage::new(world.path("saved")))));
     let started = || {
@@ -260,12 +318,12 @@ fn an_upkeep_that_is_killed_at_any_call_loses_no_generation_that_stays() {
         }
     }
     assert!(is_done && kills > 20, "{kills} kills");
-    assert!(world.shelter().verify().unwrap().repository.unwrap().snapshots == 2);
+    assert!(world.shelter().verify().unwrap().snapshots == 2);
 }
 
 #[test]
 fn a_writer_whose_lease_was_taken_stops_before_the_other_has_saved_anything() {
-    let world = World::with_cheap_repository(GROUPS);
+    let world = World::new(GROUPS);
     let mut first = world.started();
     world.fill();
     save(&mut first).unwrap();
@@ -285,7 +343,7 @@ fn a_writer_whose_lease_was_taken_stops_before_the_other_has_saved_anything() {
 
 #[test]
 fn a_passphrase_on_the_disk_that_forgets_is_refused_by_any_name() {
-    let mut world = World::with_repository(GROUPS);
+    let mut world = World::without_repository(GROUPS, "");
     fs::write(world.disk("secret"), "a long passphrase\n").unwrap();
     std::os::unix::fs::symlink(world.disk("secret"), world.path("link")).unwrap();
     world.config.passphrase_file = Some(world.path("link").display().to_string());
@@ -297,26 +355,16 @@ fn a_passphrase_on_the_disk_that_forgets_is_refused_by_any_name() {
 
 #[test]
 fn verify_names_what_a_rotten_repository_lost() {
-    let world = World::with_cheap_repository(GROUPS);
+    let world = World::new(GROUPS);
     let mut shelter = world.started();
     world.fill();
     save(&mut shelter).unwrap();
     assert!(shelter.verify().unwrap().is_whole());
     drop(shelter);
-    let pack = fs::read_dir(world.path("saved/data"))
-        .unwrap()
-        .flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap())
-        .map(|file| file.unwrap().path())
-        .max_by_key(|path| fs::metadata(path).unwrap().len())
-        .unwrap();
-    let mut bytes = fs::read(&pack).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 4;
-    fs::set_permissions(&pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    fs::write(&pack, bytes).unwrap();
+    flip(&packs(&world).into_iter().max_by_key(|pack| fs::metadata(pack).unwrap().len()).unwrap());
     let report = world.shelter().verify().unwrap();
     assert!(!report.is_whole());
-    let findings = report.repository.unwrap().findings;
+    let findings = report.findings;
     assert!(findings.iter().any(|finding| finding.contains("is damaged")), "{findings:?}");
     assert!(findings.iter().any(|finding| finding.starts_with("generation 1 lacks")), "{findings:?}");
 }
@@ -330,7 +378,7 @@ fn swap(a: &Path, b: &Path) {
 
 #[test]
 fn a_mass_deletion_is_pinned_by_the_next_snapshots_until_it_is_adopted() {
-    let world = World::with_cheap_repository(GROUPS);
+    let world = World::new(GROUPS);
     let mut shelter = world.started();
     world.fill();
     save(&mut shelter).unwrap();

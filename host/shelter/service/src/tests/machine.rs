@@ -1,15 +1,15 @@
 //! On this machine's own mounts and devices; root only.
 
+use super::world::{PASSPHRASE, cheap_repository};
 use crate::error::ShelterError;
 use crate::machine_probe::MachineProbe;
+use crate::probe::{DiskProbe, FolderSeen};
 use crate::shelter::Shelter;
-use loadline_shelter_policy::config::{Destination, ShelterConfig};
+use loadline_shelter_policy::config::ShelterConfig;
 use loadline_shelter_policy::start::{Awaited, DeviceSeen, StartRefusal, StartVerdict};
-use loadline_shelter_repository::{LocalStorage, Repository, ScryptCost, Timestamp};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a disk may be in use after its last user was stopped.
@@ -87,30 +87,27 @@ impl LoopWorld {
         assert!(is_gone || std::thread::panicking(), "the disk is still in use");
     }
 
+    /// A configuration, and its repository.
     pub(super) fn config(&self, format: &str, moment: &str) -> ShelterConfig {
-        let root = self.folder.path().display();
-        let format = if format.is_empty() { String::new() } else { format!("format = \"{format}\"\n") };
-        let text = format!(
-            "schema = 1\nname = \"loop\"\nstate = \"{root}/state\"\n[disk]\npath = \"{root}/disk\"\n\
-             device = \"backing:{root}/image\"\n{format}[destination]\nfolder = \"{root}/saved\"\nlayout = \"plain\"\n\
-             [group.data]\nclass = \"files\"\npaths = [\"data\"]\n{moment}"
-        );
-        ShelterConfig::parse(&text, "loop").unwrap()
+        if !self.path("saved/config").exists() {
+            fs::write(self.path("secret"), PASSPHRASE).unwrap();
+            cheap_repository(&self.path("saved"));
+        }
+        config_at(self.folder.path(), format, moment)
     }
 }
 
-impl LoopWorld {
-    /// The same with a repository, which is there already: its key costs less than one that a shelter makes.
-    pub(super) fn config_of_repository(&self, format: &str, group: &str) -> ShelterConfig {
-        let mut config = self.config(format, group);
-        fs::write(self.path("secret"), "a long passphrase\n").unwrap();
-        config.destination = Some(Destination::FolderRepository(self.path("saved").display().to_string()));
-        config.passphrase_file = Some(self.path("secret").display().to_string());
-        let storage = Arc::new(LocalStorage::new(self.path("saved")));
-        let cost = ScryptCost { log_n: 4, r: 8, p: 1 };
-        Repository::create(storage, b"a long passphrase", cost, Timestamp::new(0, 0)).unwrap();
-        config
-    }
+/// The configuration of a world at this folder.
+fn config_at(root: &Path, format: &str, moment: &str) -> ShelterConfig {
+    let root = root.display();
+    let format = if format.is_empty() { String::new() } else { format!("format = \"{format}\"\n") };
+    let text = format!(
+        "schema = 1\nname = \"loop\"\nstate = \"{root}/state\"\n[disk]\npath = \"{root}/disk\"\n\
+         device = \"backing:{root}/image\"\n{format}[destination]\nfolder = \"{root}/saved\"\n\
+         passphrase_file = \"{root}/secret\"\n\
+         [group.data]\nclass = \"files\"\npaths = [\"data\"]\n{moment}"
+    );
+    ShelterConfig::parse(&text, "loop").unwrap()
 }
 
 impl Drop for LoopWorld {
@@ -228,4 +225,158 @@ fn a_folder_of_the_system_disk_is_never_taken_for_the_ephemeral_one() {
     let config = ShelterConfig::parse(&text, "a").unwrap();
     assert_eq!(shelter(&config).look().unwrap().1, StartVerdict::Wait(Awaited::Mounted));
     assert!(!folder.path().join("state").exists(), "a look writes nothing");
+}
+
+/// Where a start is killed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Killed {
+    BeforeMaking,
+    /// Something is on the device that nobody recognises.
+    WithinMaking,
+    /// The file system is recognised, and cannot be mounted.
+    HalfMade,
+    BeforeMounting,
+    AfterMounting,
+}
+
+/// This machine, until it is killed.
+struct KilledProbe {
+    inner: MachineProbe,
+    device: PathBuf,
+    at: Killed,
+}
+
+impl KilledProbe {
+    fn dies<T>(&self) -> Result<T, ShelterError> {
+        Err(ShelterError::Unsupported(format!("killed: {:?}", self.at)))
+    }
+}
+
+impl DiskProbe for KilledProbe {
+    fn folder(&self, config: &ShelterConfig) -> Result<FolderSeen, ShelterError> {
+        self.inner.folder(config)
+    }
+    fn device(&self, config: &ShelterConfig) -> Result<DeviceSeen, ShelterError> {
+        self.inner.device(config)
+    }
+    fn machine(&self) -> String {
+        self.inner.machine()
+    }
+    fn format(&self, config: &ShelterConfig, uuid: &str, left: Option<&str>) -> Result<(), ShelterError> {
+        use std::os::unix::fs::FileExt as _;
+        if self.at == Killed::BeforeMaking {
+            return self.dies();
+        }
+        self.inner.format(config, uuid, left)?;
+        let node = fs::OpenOptions::new().write(true).open(&self.device).unwrap();
+        let zeros = vec![0; 128 << 10];
+        if self.at == Killed::WithinMaking {
+            node.write_all_at(&zeros, 0).unwrap();
+            node.write_all_at(b"half", 200 << 10).unwrap();
+        } else if self.at == Killed::HalfMade {
+            // All but the first superblock and its copies of XFS.
+            node.write_all_at(&zeros[..60 << 10], 2048).unwrap();
+            node.write_all_at(&[1], 126).unwrap();
+        }
+        node.sync_all().unwrap();
+        if matches!(self.at, Killed::WithinMaking | Killed::HalfMade) { self.dies() } else { Ok(()) }
+    }
+    fn mount(&self, config: &ShelterConfig) -> Result<(), ShelterError> {
+        if self.at == Killed::BeforeMounting {
+            return self.dies();
+        }
+        self.inner.mount(config)?;
+        self.dies()
+    }
+    fn device_name(&self, config: &ShelterConfig) -> Option<String> {
+        self.inner.device_name(config)
+    }
+}
+
+#[test]
+fn a_start_that_is_killed_while_it_makes_or_mounts_the_disk_is_made_up_for_by_the_next() {
+    for format in ["ext4", "xfs"] {
+        let Some(mut world) = LoopWorld::new() else { return };
+        let config = world.config(format, "");
+        let mut first = shelter(&config);
+        if let Err(error) = first.restore() {
+            println!("skipped: no {format} here: {error}");
+            continue;
+        }
+        fs::create_dir(world.path("disk/data")).unwrap();
+        fs::write(world.path("disk/data/a"), "saved").unwrap();
+        super::save(&mut first).unwrap();
+        drop(first);
+        for at in [
+            Killed::BeforeMaking,
+            Killed::WithinMaking,
+            Killed::HalfMade,
+            Killed::BeforeMounting,
+            Killed::AfterMounting,
+        ] {
+            world.lose();
+            world.insert().unwrap();
+            let probe = KilledProbe { inner: MachineProbe::default(), device: world.device.clone().unwrap(), at };
+            let killed = Shelter::new(config.clone(), Box::new(probe)).restore();
+            assert!(matches!(&killed, Err(ShelterError::Unsupported(_))), "{format}, {at:?}: {killed:?}");
+            let prepared = shelter(&config).restore();
+            assert!(prepared.is_ok(), "{format}, {at:?}: {prepared:?}");
+            assert_eq!(fs::read(world.path("disk/data/a")).unwrap(), b"saved", "{format}, {at:?}");
+            assert!(!world.path("state/making").exists());
+        }
+    }
+}
+
+/// Names the world's folder to the process that restores.
+const ROOT: &str = "LOADLINE_SHELTER_TEST_LOOP";
+/// Kills in the gate, and with LOADLINE_TEST_LONG.
+const KILLS: u64 = 6;
+const KILLS_LONG: u64 = 139;
+/// The longest time after which the process is killed, in microseconds.
+const KILLED_WITHIN_US: u64 = 400_000;
+
+/// No test of its own: the other one starts this program again with this name, to be killed.
+#[test]
+fn restore_to_be_killed() {
+    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else { return };
+    let _ = shelter(&config_at(&root, "ext4", "")).restore();
+}
+
+#[test]
+fn a_restore_that_is_killed_at_any_moment_is_made_up_for_by_the_next() {
+    let is_long = std::env::var_os("LOADLINE_TEST_LONG").is_some_and(|value| value == "1");
+    let Some(mut world) = LoopWorld::new() else { return };
+    let config = world.config("ext4", "");
+    let mut first = shelter(&config);
+    first.restore().unwrap();
+    fs::create_dir(world.path("disk/data")).unwrap();
+    for file in 0..300_u64 {
+        fs::write(world.path(&format!("disk/data/{file}")), super::world::noise(20_000, file)).unwrap();
+    }
+    super::save(&mut first).unwrap();
+    drop(first);
+    let before = super::tree(&world.path("disk/data"));
+    let mut seed: u64 = 88_172_645_463_325_252;
+    for round in 0..(if is_long { KILLS_LONG } else { KILLS }) {
+        world.lose();
+        world.insert().unwrap();
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "tests::machine::restore_to_be_killed"]).env(ROOT, world.folder.path());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        std::thread::sleep(Duration::from_micros(seed % KILLED_WITHIN_US));
+        // It is gone already, if it was quicker.
+        let _ = child.kill();
+        child.wait().unwrap();
+        // A program that it had started goes on for a while: the service starts again until that has ended.
+        let is_done = awaited(|| match shelter(&config).restore() {
+            Ok(_) => true,
+            Err(ShelterError::Program { .. }) => false,
+            Err(other) => panic!("round {round}: {other}"),
+        });
+        assert!(is_done, "round {round}");
+        assert_eq!(super::tree(&world.path("disk/data")), before, "round {round}");
+    }
 }

@@ -2,9 +2,7 @@
 
 use super::world::{World, save, unpaced};
 use crate::databases::LogPositions;
-use crate::durable::now_ns;
 use crate::error::ShelterError;
-use crate::saved_copy::SavedCopy;
 use crate::saving::{EarlierSave, Picture};
 use crate::tree_files::TreeRoot;
 use loadline_shelter_policy::config::Moment;
@@ -15,10 +13,6 @@ use std::time::{Duration, Instant};
 
 const GROUPS: &str = "[group.db]\nclass = \"files\"\npaths = [\"db\"]\n\
                       [group.other]\nclass = \"files\"\npaths = [\"other\"]\n";
-
-fn both_destinations() -> [World; 2] {
-    [World::new(GROUPS), World::with_cheap_repository(GROUPS)]
-}
 
 fn shell(script: &str) -> Vec<String> {
     ["/bin/sh", "-c", script].map(str::to_owned).to_vec()
@@ -49,69 +43,63 @@ fn restored(world: &World) -> [String; 2] {
 
 #[test]
 fn a_group_whose_program_fails_has_its_previous_generation_and_the_others_are_saved() {
-    for mut world in both_destinations() {
-        let ok = world.path("ok");
-        fs::write(&ok, "").unwrap();
-        world.config.groups[0].before = Some(shell(&format!("echo the reason >&2; test -e {}", ok.display())));
-        let mut shelter = world.started();
-        write(&world, "first");
-        assert!(save(&mut shelter).unwrap().failed.is_empty());
-        write(&world, "second");
-        fs::remove_file(&ok).unwrap();
-        let report = save(&mut shelter).unwrap();
-        let reason = &report.failed["db"];
-        assert!(reason.contains("\"before\" failed") && reason.ends_with("the reason"), "{reason}");
-        assert_eq!(report.generation, 2);
-        assert!(shelter.verify().unwrap().is_whole());
-        // Nothing of the other group is left to save: the failure is all there is to say.
-        let error = shelter.save(&unpaced()).unwrap_err();
-        assert!(matches!(&error, ShelterError::NotOneMoment { group, .. } if group == "db"), "{error}");
-        drop(shelter);
-        assert_eq!(restored(&world), ["first", "second"]);
-        write(&world, "third");
-        fs::write(&ok, "").unwrap();
-        let mut shelter = world.started();
-        assert!(save(&mut shelter).unwrap().failed.is_empty());
-        drop(shelter);
-        assert_eq!(restored(&world), ["third", "third"]);
-    }
+    let mut world = World::new(GROUPS);
+    let ok = world.path("ok");
+    fs::write(&ok, "").unwrap();
+    world.config.groups[0].before = Some(shell(&format!("echo the reason >&2; test -e {}", ok.display())));
+    let mut shelter = world.started();
+    write(&world, "first");
+    assert!(save(&mut shelter).unwrap().failed.is_empty());
+    write(&world, "second");
+    fs::remove_file(&ok).unwrap();
+    let report = save(&mut shelter).unwrap();
+    let reason = &report.failed["db"];
+    assert!(reason.contains("\"before\" failed") && reason.ends_with("the reason"), "{reason}");
+    assert_eq!(report.generation, 2);
+    assert!(shelter.verify().unwrap().is_whole());
+    // Nothing of the other group is left to save: the failure is all there is to say.
+    let error = shelter.save(&unpaced()).unwrap_err();
+    assert!(matches!(&error, ShelterError::NotOneMoment { group, .. } if group == "db"), "{error}");
+    drop(shelter);
+    assert_eq!(restored(&world), ["first", "second"]);
+    write(&world, "third");
+    fs::write(&ok, "").unwrap();
+    let mut shelter = world.started();
+    assert!(save(&mut shelter).unwrap().failed.is_empty());
+    drop(shelter);
+    assert_eq!(restored(&world), ["third", "third"]);
 }
 
 #[test]
 fn a_file_that_changes_while_its_group_is_saved_fails_the_group_before_anything_is_committed() {
-    for mut world in both_destinations() {
-        world.config.groups[0].before = Some(shell("true"));
-        let mut shelter = world.started();
-        write(&world, "first");
-        save(&mut shelter).unwrap();
-        write(&world, "second");
-        let root = TreeRoot::open(&world.path("disk")).unwrap();
-        for change in ["rewritten", "new", "gone"] {
-            let (known, positions) = (shelter.known().clone(), LogPositions::new());
-            let earlier = EarlierSave { known: &known, positions: &positions };
-            let picture = Picture::take(&root, &world.config, &BTreeMap::new(), &earlier, None).unwrap();
-            match change {
-                "rewritten" => fs::write(world.disk("db/1"), "longer than it was").unwrap(),
-                "new" => fs::write(world.disk("db/new"), "x").unwrap(),
-                _ => fs::remove_file(world.disk("db/new")).unwrap(),
-            }
-            let (claim, known) = (shelter.claim(), &mut known.clone());
-            let copy = shelter.copy_mut().unwrap();
-            let saved = match copy {
-                SavedCopy::Plain(copy) => copy.save(&picture, &claim, known, now_ns(), &unpaced()).map(Some),
-                SavedCopy::Repository(copy) => copy.save(&picture, &claim, known, &unpaced()),
-            };
-            let error = saved.unwrap_err();
-            let ShelterError::NotOneMoment { group, reason } = &error else { panic!("{error}") };
-            assert!(group == "db" && reason.contains("changed while it was saved"), "{change}: {reason}");
-            assert_eq!(shelter.generation(), 1, "{change}");
+    let mut world = World::new(GROUPS);
+    world.config.groups[0].before = Some(shell("true"));
+    let mut shelter = world.started();
+    write(&world, "first");
+    save(&mut shelter).unwrap();
+    write(&world, "second");
+    let root = TreeRoot::open(&world.path("disk")).unwrap();
+    for change in ["rewritten", "new", "gone"] {
+        let (known, positions) = (shelter.known().clone(), LogPositions::new());
+        let earlier = EarlierSave { known: &known, positions: &positions };
+        let picture = Picture::take(&root, &world.config, &BTreeMap::new(), &earlier, None).unwrap();
+        match change {
+            "rewritten" => fs::write(world.disk("db/1"), "longer than it was").unwrap(),
+            "new" => fs::write(world.disk("db/new"), "x").unwrap(),
+            _ => fs::remove_file(world.disk("db/new")).unwrap(),
         }
-        // Left alone, it is saved.
-        fs::write(world.disk("db/1"), "second").unwrap();
-        assert!(save(&mut shelter).unwrap().failed.is_empty());
-        drop(shelter);
-        assert_eq!(restored(&world), ["second", "second"]);
+        let (claim, known) = (shelter.claim(), &mut known.clone());
+        let saved = shelter.copy_mut().unwrap().save(&picture, &claim, known, &unpaced());
+        let error = saved.unwrap_err();
+        let ShelterError::NotOneMoment { group, reason } = &error else { panic!("{error}") };
+        assert!(group == "db" && reason.contains("changed while it was saved"), "{change}: {reason}");
+        assert_eq!(shelter.generation(), 1, "{change}");
     }
+    // Left alone, it is saved.
+    fs::write(world.disk("db/1"), "second").unwrap();
+    assert!(save(&mut shelter).unwrap().failed.is_empty());
+    drop(shelter);
+    assert_eq!(restored(&world), ["second", "second"]);
 }
 
 #[test]
@@ -133,17 +121,16 @@ fn a_program_that_does_not_end_is_ended_and_what_it_did_is_undone() {
 
 #[test]
 fn a_copy_whose_end_fails_does_not_count() {
-    for mut world in both_destinations() {
-        world.config.groups[0].moment = Moment::Session(shell("read a; echo ready; read b; exit 1"));
-        world.config.groups[1].after = Some(shell("exit 3"));
-        let mut shelter = world.started();
-        write(&world, "first");
-        let error = shelter.save(&unpaced()).unwrap_err();
-        assert!(matches!(&error, ShelterError::NotOneMoment { .. }), "{error}");
-        assert_eq!(shelter.generation(), 0);
-        shelter.config_mut().groups[0].moment = Moment::Session(shell("read a; echo ready; read b; echo done"));
-        let report = save(&mut shelter).unwrap();
-        assert!(report.failed["other"].contains("\"after\" failed"), "{:?}", report.failed);
-        assert_eq!(report.files, 3);
-    }
+    let mut world = World::new(GROUPS);
+    world.config.groups[0].moment = Moment::Session(shell("read a; echo ready; read b; exit 1"));
+    world.config.groups[1].after = Some(shell("exit 3"));
+    let mut shelter = world.started();
+    write(&world, "first");
+    let error = shelter.save(&unpaced()).unwrap_err();
+    assert!(matches!(&error, ShelterError::NotOneMoment { .. }), "{error}");
+    assert_eq!(shelter.generation(), 0);
+    shelter.config_mut().groups[0].moment = Moment::Session(shell("read a; echo ready; read b; echo done"));
+    let report = save(&mut shelter).unwrap();
+    assert!(report.failed["other"].contains("\"after\" failed"), "{:?}", report.failed);
+    assert_eq!(report.files, 3);
 }

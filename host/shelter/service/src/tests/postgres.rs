@@ -159,7 +159,7 @@ fn judge(server: &Server, least: u64) {
 fn a_server_under_load_comes_back_from_a_repository_by_reflinks() {
     let Some(mut world) = LoopWorld::new() else { return };
     let Some(server) = Server::at(world.path("disk/data"), world.path("run")) else { return };
-    let mut config = world.config_of_repository("xfs", "");
+    let mut config = world.config("xfs", "");
     of_postgres(&mut config, &server);
     let mut first = shelter(&config);
     if let Err(error) = first.restore() {
@@ -177,7 +177,7 @@ fn a_server_under_load_comes_back_from_a_repository_by_reflinks() {
 }
 
 #[test]
-fn a_server_comes_back_from_a_plain_copy_rests_and_is_saved_when_it_is_stopped() {
+fn a_server_without_reflinks_comes_back_rests_and_is_saved_when_it_is_stopped() {
     let mut world = World::new("[group.data]\nclass = \"files\"\npaths = [\"pg\"]\nrecovery_point = \"1 s\"\n");
     let Some(server) = Server::at(world.disk("pg"), world.path("run")) else { return };
     of_postgres(&mut world.config, &server);

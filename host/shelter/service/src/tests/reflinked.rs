@@ -1,4 +1,4 @@
-//! Groups that are read from reflinks, on XFS and btrfs behind a loop device: plain copies and repositories.
+//! Groups that are read from reflinks, on XFS and btrfs behind a loop device.
 
 use super::machine::{LoopWorld, run, shelter};
 use super::world::{save, tree, unpaced};
@@ -28,9 +28,8 @@ fn has(format: &str) -> bool {
     found
 }
 
-fn configs(world: &LoopWorld, format: &str, is_repository: bool) -> ShelterConfig {
-    let group = "moment = \"reflink\"\n";
-    if is_repository { world.config_of_repository(format, group) } else { world.config(format, group) }
+fn config(world: &LoopWorld, format: &str) -> ShelterConfig {
+    world.config(format, "moment = \"reflink\"\n")
 }
 
 /// restic finds nothing wrong with the repository.
@@ -50,12 +49,12 @@ fn rounds(folder: &Path) -> BTreeSet<String> {
 
 #[test]
 fn a_group_is_of_one_moment_while_its_application_writes_and_waits_only_for_the_reflinks() {
-    for (format, is_repository) in [("xfs", true), ("btrfs", true), ("xfs", false)] {
+    for format in ["xfs", "btrfs"] {
         let Some(mut world) = LoopWorld::new() else { return };
         if !has(format) {
             continue;
         }
-        let mut config = configs(&world, format, is_repository);
+        let mut config = config(&world, format);
         let mut first = shelter(&config);
         first.restore().unwrap();
         drop(first);
@@ -103,9 +102,7 @@ fn a_group_is_of_one_moment_while_its_application_writes_and_waits_only_for_the_
         let found = rounds(&data);
         assert_eq!(found.len(), 1, "{format}: files of several rounds");
         assert!(!found.contains("later\n"), "{format}: what came after the reflinks was saved");
-        if is_repository {
-            judge(&world);
-        }
+        judge(&world);
     }
 }
 
@@ -115,7 +112,7 @@ fn only_what_changed_is_copied_and_what_a_killed_save_left_is_removed() {
     if !has("xfs") {
         return;
     }
-    let config = configs(&world, "xfs", true);
+    let config = config(&world, "xfs");
     let mut first = shelter(&config);
     first.restore().unwrap();
     fs::create_dir_all(world.path("disk/data/deep")).unwrap();

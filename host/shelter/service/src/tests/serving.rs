@@ -81,7 +81,7 @@ fn services_start_after_the_restore_and_the_last_change_is_saved_at_the_end() {
         fs::write(world.disk("data/last"), "at the last moment").unwrap();
     });
     assert_eq!(ending.unwrap(), Ending::Saved);
-    assert_eq!(fs::read(world.path("saved/current/data/last")).unwrap(), b"at the last moment");
+    assert_eq!(world.saved("data/last").unwrap(), b"at the last moment");
     assert!(told[0].starts_with("waiting") && told.iter().any(|line| line.contains("restored")), "{told:?}");
     let status = last_status(&world.config).unwrap().unwrap();
     assert_eq!((status.phase, status.failure), (ServicePhase::Stopped, None));
@@ -97,9 +97,9 @@ fn changes_are_saved_within_the_recovery_point() {
         });
         fs::create_dir(world.disk("data")).unwrap();
         fs::write(world.disk("data/a"), "1").unwrap();
-        wait_until("saved", || fs::read(world.path("saved/current/data/a")).is_ok_and(|bytes| bytes == b"1"));
+        wait_until("saved", || world.saved("data/a").is_some_and(|bytes| bytes == b"1"));
         fs::write(world.disk("data/a"), "22").unwrap();
-        wait_until("saved again", || fs::read(world.path("saved/current/data/a")).is_ok_and(|bytes| bytes == b"22"));
+        wait_until("saved again", || world.saved("data/a").is_some_and(|bytes| bytes == b"22"));
     });
     ending.unwrap();
 }
@@ -208,7 +208,7 @@ fn a_notice_of_each_cloud_saves_everything_at_once() {
                 let approved = asked.iter().find(|asked| asked.starts_with("POST")).unwrap();
                 assert!(approved.ends_with(r#"{"StartRequests":[{"EventId":"E1"}]}"#), "{approved}");
             }
-            assert_eq!(fs::metadata(world.path("saved/current/data/dirty")).unwrap().len(), 10_000_000);
+            assert_eq!(world.saved("data/dirty").unwrap().len(), 10_000_000);
         });
         ending.unwrap();
         assert!(told.iter().any(|line| line.starts_with("notice: ")), "{told:?}");

@@ -5,7 +5,7 @@ use crate::pace::Pace;
 use crate::probe::{DiskProbe, FolderSeen};
 use crate::saving::SaveReport;
 use crate::shelter::Shelter;
-use loadline_shelter_policy::config::{Destination, OwnLimits, ShelterConfig};
+use loadline_shelter_policy::config::{OwnLimits, ShelterConfig};
 use loadline_shelter_policy::start::{DeviceSeen, MarkerSeen, MountSeen};
 use loadline_shelter_repository::{LocalStorage, Repository, ScryptCost, Timestamp};
 use loadline_units::Bytes;
@@ -15,6 +15,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The passphrase of all.
+pub(super) const PASSPHRASE: &str = "a long passphrase\n";
 /// Groups of most tests.
 pub(super) const GROUPS: &str = "[group.data]\nclass = \"files\"\npaths = [\"data\"]\nrecovery_point = \"1 s\"\n\
                       [group.wal]\nclass = \"log\"\npaths = [\"wal\"]\norder = 1\n\
@@ -56,7 +58,7 @@ impl DiskProbe for FolderProbe {
     fn machine(&self) -> String {
         "test".to_owned()
     }
-    fn format(&self, _: &ShelterConfig) -> Result<(), ShelterError> {
+    fn format(&self, _: &ShelterConfig, _: &str, _: Option<&str>) -> Result<(), ShelterError> {
         Err(ShelterError::Unsupported("no device".to_owned()))
     }
     fn mount(&self, _: &ShelterConfig) -> Result<(), ShelterError> {
@@ -74,30 +76,19 @@ impl World {
 
     /// `more` are further tables of the configuration.
     pub(super) fn with(groups: &str, more: &str) -> Self {
+        let world = Self::without_repository(groups, more);
+        cheap_repository(&world.path("saved"));
+        world
+    }
+
+    /// The same, and nothing is at the destination.
+    pub(super) fn without_repository(groups: &str, more: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = Self::config_at(folder.path(), groups, more);
         let world = Self { folder, config };
         fs::create_dir(world.path("saved")).unwrap();
+        fs::write(world.path("secret"), PASSPHRASE).unwrap();
         world.insert_disk();
-        world
-    }
-
-    /// The same with a repository as its destination.
-    pub(super) fn with_repository(groups: &str) -> Self {
-        let mut world = Self::new(groups);
-        let secret = world.path("secret");
-        fs::write(&secret, "a long passphrase\n").unwrap();
-        world.config.destination = Some(Destination::FolderRepository(world.path("saved").display().to_string()));
-        world.config.passphrase_file = Some(secret.display().to_string());
-        world
-    }
-
-    /// The same, and the repository is there already: its key costs less than one that a shelter makes.
-    pub(super) fn with_cheap_repository(groups: &str) -> Self {
-        let world = Self::with_repository(groups);
-        let storage = Arc::new(LocalStorage::new(world.path("saved")));
-        let cost = ScryptCost { log_n: 4, r: 8, p: 1 };
-        Repository::create(storage, b"a long passphrase", cost, Timestamp::new(0, 0)).unwrap();
         world
     }
 
@@ -106,7 +97,7 @@ impl World {
         let root = root.display();
         let text = format!(
             "schema = 1\nname = \"test\"\nstate = \"{root}/state\"\n[disk]\npath = \"{root}/disk\"\n\
-             [destination]\nfolder = \"{root}/saved\"\nlayout = \"plain\"\n{groups}{more}"
+             [destination]\nfolder = \"{root}/saved\"\npassphrase_file = \"{root}/secret\"\n{groups}{more}"
         );
         ShelterConfig::parse(&text, "test").unwrap()
     }
@@ -138,6 +129,13 @@ impl World {
         Shelter::new(self.config.clone(), Box::new(FolderProbe::at(self.root())))
     }
 
+    /// A file of the newest generation; `None` if it has none.
+    pub(super) fn saved(&self, name: &str) -> Option<Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        self.shelter().export(folder.path(), None).ok()?;
+        fs::read(folder.path().join(name)).ok()
+    }
+
     /// A shelter whose start is done.
     pub(super) fn started(&self) -> Shelter {
         let mut shelter = self.shelter();
@@ -161,6 +159,13 @@ impl World {
         let name = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"no\xffutf8 %41\n");
         fs::write(self.disk("data").join(name), "odd").unwrap();
     }
+}
+
+/// A repository in an empty folder: its key costs less than one that a shelter makes.
+pub(super) fn cheap_repository(folder: &Path) {
+    let cost = ScryptCost { log_n: 4, r: 8, p: 1 };
+    let storage = Arc::new(LocalStorage::new(folder));
+    Repository::create(storage, PASSPHRASE.trim().as_bytes(), cost, Timestamp::new(0, 0)).unwrap();
 }
 
 pub(super) fn unpaced() -> Pace {
@@ -201,4 +206,26 @@ pub(super) fn tree(folder: &Path) -> BTreeMap<PathBuf, String> {
         }
     }
     found
+}
+
+/// Bytes that do not compress, others for each seed.
+pub(super) fn noise(length: usize, seed: u64) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut bytes);
+    bytes
+}
+
+/// The packs of the repository.
+pub(super) fn packs(world: &World) -> Vec<PathBuf> {
+    let folders = fs::read_dir(world.path("saved/data")).unwrap();
+    folders.flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap()).map(|file| file.unwrap().path()).collect()
+}
+
+/// One bit in the middle of a file flips.
+pub(super) fn flip(file: &Path) {
+    let mut bytes = fs::read(file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(file, bytes).unwrap();
 }

@@ -109,7 +109,7 @@ fn read(t: &mut Fields<'_, '_, '_, '_>, top: &DeTable<'_>) -> Option<ShelterConf
 /// The folder of a destination that is one.
 fn folder(destination: &Destination) -> Option<&str> {
     match destination {
-        Destination::PlainFolder(path) | Destination::FolderRepository(path) => Some(path),
+        Destination::FolderRepository(path) => Some(path),
         Destination::ObjectStore { .. } => None,
     }
 }
@@ -239,22 +239,17 @@ fn placed<'t, 'i, 'd: 'i, T>(
 }
 
 fn destination(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Place> {
-    #[derive(Clone, Copy, PartialEq)]
-    enum Form {
-        Plain,
-        Repository,
-    }
-    let forms = [("plain", Form::Plain), ("repository", Form::Repository)];
     let found = reader.fields(key, item, "[destination] with a folder or a url", |t| {
         let folder = t.get("folder", placed(absolute));
         let url = t.get("url", placed(store_url));
-        let layout = t.get("layout", |reader, key, item| reader.word(key, item, &forms, ""));
+        let place = folder.as_ref().map_or("/persist/shelter", |(path, _)| path.as_str()).to_owned();
+        t.get("layout", |reader, key, item| layout(reader, key, item, &place));
         let passphrase = t.get("passphrase_file", absolute);
         let endpoint = t.get("endpoint", placed(store_endpoint));
         let credentials = t.get("credentials_file", placed(absolute));
-        (folder, url, layout, passphrase, endpoint, credentials, t.get("keep", placed(kept_generations)))
+        (folder, url, passphrase, endpoint, credentials, t.get("keep", kept_generations))
     })?;
-    let (folder, url, layout, passphrase, endpoint, credentials, keep) = found;
+    let (folder, url, passphrase, endpoint, credentials, keep) = found;
     if folder.is_some() && url.is_none() {
         let spans = [endpoint.as_ref().map(|(_, at)| at), credentials.as_ref().map(|(_, at)| at)];
         for (key, at) in ["endpoint", "credentials_file"].into_iter().zip(spans) {
@@ -264,21 +259,13 @@ fn destination(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Pl
         }
     }
     let (endpoint, credentials_file) = (endpoint.map(|(text, _)| text), credentials.map(|(path, _)| path));
-    let form = layout.unwrap_or(Form::Repository);
     let made = match (folder, url) {
         (Some(_), Some((_, at))) => {
             reader.problem(at, "destination.url", "there is a folder too: write one of them".into());
             return None;
         }
-        (Some((path, _)), None) if form == Form::Plain => Destination::PlainFolder(path),
         (Some((path, _)), None) => Destination::FolderRepository(path),
-        (None, Some((url, at))) => {
-            if form == Form::Plain {
-                let text = "a plain copy is for folders: leave layout out".to_owned();
-                reader.problem(at, "destination.layout", text);
-            }
-            Destination::ObjectStore { url, endpoint, credentials_file }
-        }
+        (None, Some((url, _))) => Destination::ObjectStore { url, endpoint, credentials_file },
         (None, None) => {
             if reader.problem_count() == 0 {
                 reader.problem(item.span(), "destination", "has no place: write a folder or a url".into());
@@ -286,17 +273,25 @@ fn destination(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Pl
             return None;
         }
     };
-    if let (Destination::PlainFolder(_), Some((_, at))) = (&made, &keep) {
-        let text = "a plain copy has the newest generation and those that are pinned: leave keep out".to_owned();
-        reader.problem(at.clone(), "destination.keep", text);
-    }
-    if !matches!(made, Destination::PlainFolder(_)) && passphrase.is_none() {
+    if matches!(made, Destination::ObjectStore { .. }) && passphrase.is_none() {
         let text =
             "is missing: a repository is encrypted. Write the path of a file with its passphrase, on a persistent disk";
         reader.problem(item.span(), "destination.passphrase_file", text.into());
     }
-    let keep = keep.map(|(keep, _)| keep).unwrap_or_default();
-    Some(Place { destination: Some(made), passphrase_file: passphrase, keep })
+    Some(Place { destination: Some(made), passphrase_file: passphrase, keep: keep.unwrap_or_default() })
+}
+
+/// There is one layout. The other one was a plain copy in the folder, beside which a repository needs a folder of its own.
+fn layout(reader: &mut Reader<'_>, key: &str, item: &Item<'_>, folder: &str) -> Option<()> {
+    if matches!(item.get_ref(), DeValue::String(text) if text == "plain") {
+        let text = format!(
+            "is gone: delete this line, and write folder = \"{folder}-repository\". The old copy is taken over by one command: \
+             docs/shelter-destinations.md has it"
+        );
+        reader.problem(item.span(), key, text);
+        return None;
+    }
+    reader.word(key, item, &[("repository", ())], "")
 }
 
 /// Rules that are not named keep nothing; the newest generation always stays.

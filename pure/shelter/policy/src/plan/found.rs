@@ -43,13 +43,15 @@ impl ChangedAges {
 pub struct FoundFiles {
     sizes: [FileClass; CLASSES],
     ages: ChangedAges,
+    /// What they take of the disk: without holes, and once for a file with several names.
+    room: u64,
     /// The look ended before all was seen: everything is a least figure.
     pub is_cut_short: bool,
 }
 
 impl Default for FoundFiles {
     fn default() -> Self {
-        Self { sizes: [FileClass::default(); CLASSES], ages: ChangedAges::default(), is_cut_short: false }
+        Self { sizes: [FileClass::default(); CLASSES], ages: ChangedAges::default(), room: 0, is_cut_short: false }
     }
 }
 
@@ -65,13 +67,19 @@ fn class_range(class: usize) -> (f64, f64) {
 }
 
 impl FoundFiles {
-    /// A file of this size, last changed this long ago.
-    pub fn see(&mut self, size: u64, age_ns: u64) {
-        self.see_many(1, size, age_ns);
+    /// A file of this size that takes so much of the disk, last changed this long ago.
+    pub fn see(&mut self, size: u64, room: u64, age_ns: u64) {
+        self.count(1, size, age_ns);
+        self.room = self.room.saturating_add(room);
     }
 
-    /// So many files of this size, last changed this long ago.
+    /// So many files of this size without holes, last changed this long ago.
     pub fn see_many(&mut self, files: u64, size: u64, age_ns: u64) {
+        self.count(files, size, age_ns);
+        self.room = self.room.saturating_add(size.saturating_mul(files));
+    }
+
+    fn count(&mut self, files: u64, size: u64, age_ns: u64) {
         let class = class_of(age_ns / 1_000_000);
         for class in [&mut self.sizes[class_of(size)], &mut self.ages.0[class]] {
             class.files += files;
@@ -82,6 +90,7 @@ impl FoundFiles {
     /// Takes others in.
     pub fn add(&mut self, other: &Self) {
         self.is_cut_short |= other.is_cut_short;
+        self.room = self.room.saturating_add(other.room);
         let classes = self.sizes.iter_mut().chain(&mut self.ages.0);
         for (sum, more) in classes.zip(other.sizes.iter().chain(&other.ages.0)) {
             sum.files += more.files;
@@ -99,6 +108,12 @@ impl FoundFiles {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.sizes.iter().fold(0, |sum, class| sum.saturating_add(class.bytes))
+    }
+
+    /// What they take of the disk.
+    #[must_use]
+    pub fn room(&self) -> u64 {
+        self.room
     }
 
     /// Bytes of a file on average.

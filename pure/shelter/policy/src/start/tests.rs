@@ -1,4 +1,4 @@
-//! 14 situations, each with 50 worlds that differ in everything that must not matter; and what holds in any world.
+//! 16 situations, each with 50 worlds that differ in everything that must not matter; and what holds in any world.
 
 use super::*;
 use proptest::prelude::*;
@@ -32,6 +32,7 @@ fn survived(draws: &mut Draws) -> (Observations, u64) {
         machine: draws.word(),
         generation,
         begun: generation + draws.below(2),
+        repository: if draws.is() { "r".into() } else { String::new() },
         state: MarkedState::Ready,
         restores: 0,
     };
@@ -55,6 +56,7 @@ fn survived(draws: &mut Draws) -> (Observations, u64) {
         device: if named.is_some() { DeviceSeen::FileSystem(draws.word()) } else { DeviceSeen::NotNamed },
         path: PathSeen::Mounted(mount),
         twin: if draws.is() { MarkerSeen::Whole(twin) } else { MarkerSeen::Absent },
+        making: draws.is().then(|| "of an earlier start".to_owned()),
         destination: holds(generation, Bytes::gib(draws.below(100)), &claim),
     };
     (seen, generation)
@@ -72,8 +74,11 @@ fn marker(seen: &mut Observations) -> &mut Marker {
         other => panic!("{other:?}"),
     }
 }
-fn holds(generation: u64, bytes: Bytes, claim: &str) -> DestinationSeen {
-    DestinationSeen::Holds { generation, bytes, claim: claim.into() }
+fn holds(generation: u64, room: Bytes, claim: &str) -> DestinationSeen {
+    DestinationSeen::Holds { generation, room, claim: claim.into(), repository: "r".into() }
+}
+fn unused() -> DestinationSeen {
+    DestinationSeen::Unused { repository: String::new() }
 }
 /// The disk was lost, and came back with an empty file system.
 fn emptied(seen: &mut Observations, draws: &mut Draws) {
@@ -85,7 +90,7 @@ fn emptied(seen: &mut Observations, draws: &mut Draws) {
 
 type Situation = fn(&mut Observations, &mut Draws, u64) -> StartVerdict;
 
-const SITUATIONS: [(&str, Situation); 14] = [
+const SITUATIONS: [(&str, Situation); 16] = [
     ("nothing is mounted", |seen, draws, _| {
         seen.path = if draws.is() { PathSeen::Missing } else { PathSeen::NotMounted };
         let folder = if seen.path == PathSeen::Missing { Awaited::Folder } else { Awaited::Mounted };
@@ -113,7 +118,7 @@ const SITUATIONS: [(&str, Situation); 14] = [
     ("the file system is blank", |seen, draws, generation| {
         emptied(seen, draws);
         if draws.below(3) == 0 {
-            seen.destination = DestinationSeen::Unused;
+            seen.destination = unused();
             seen.twin = MarkerSeen::Absent;
             return StartVerdict::Begin;
         }
@@ -204,7 +209,7 @@ const SITUATIONS: [(&str, Situation); 14] = [
     }),
     ("the destination lost what it acknowledged, or is not mounted", |seen, draws, generation| {
         let left = draws.below(generation);
-        seen.destination = if left == 0 { DestinationSeen::Unused } else { holds(left, Bytes::gib(1), "any") };
+        seen.destination = if left == 0 { unused() } else { holds(left, Bytes::gib(1), "any") };
         if draws.is() {
             // The disk was lost too: the twin remembers.
             seen.twin = MarkerSeen::Whole(marker(seen).clone());
@@ -212,10 +217,31 @@ const SITUATIONS: [(&str, Situation); 14] = [
         }
         StartVerdict::Refuse(StartRefusal::DestinationOlder { disk: generation, destination: left })
     }),
+    ("another repository is mounted in the destination's place", |seen, draws, generation| {
+        marker(seen).repository = "r".into();
+        let claim = marker(seen).claim.clone();
+        seen.destination = DestinationSeen::Holds { generation, room: Bytes::ZERO, claim, repository: "s".into() };
+        seen.twin = MarkerSeen::Whole(marker(seen).clone());
+        if draws.is() {
+            emptied(seen, draws);
+        }
+        StartVerdict::Refuse(StartRefusal::OtherRepository { disk: generation })
+    }),
+    ("a start was killed while it made the file system, or before it mounted it", |seen, draws, _| {
+        seen.path = PathSeen::NotMounted;
+        seen.may_format = true;
+        seen.making = Some("made".into());
+        if draws.is() {
+            seen.device = DeviceSeen::Unrecognised;
+            return StartVerdict::Format;
+        }
+        seen.device = DeviceSeen::FileSystem("made".into());
+        StartVerdict::Mount
+    }),
 ];
 
 #[test]
-fn each_of_700_starts_has_the_right_verdict() {
+fn each_of_800_starts_has_the_right_verdict() {
     for (index, (name, situation)) in SITUATIONS.iter().enumerate() {
         for seed in 0..SEEDS {
             let mut draws = Draws(seed * 1_000 + index as u64);
@@ -252,6 +278,7 @@ fn a_device_with_our_file_system_is_mounted_and_any_other_is_let_be() {
     seen.twin = MarkerSeen::Whole(twin);
     seen.path = PathSeen::NotMounted;
     seen.may_format = true;
+    seen.making = None;
     for (device, expected) in [
         (DeviceSeen::FileSystem(ours), StartVerdict::Mount),
         (
@@ -262,12 +289,16 @@ fn a_device_with_our_file_system_is_mounted_and_any_other_is_let_be() {
         (DeviceSeen::InUse("swap".into()), StartVerdict::Refuse(StartRefusal::DeviceInUse("swap".into()))),
         (DeviceSeen::Unreadable, StartVerdict::Refuse(StartRefusal::DeviceUnreadable)),
         (DeviceSeen::Several, StartVerdict::Refuse(StartRefusal::SeveralDevices)),
+        (
+            DeviceSeen::Unrecognised,
+            StartVerdict::Refuse(StartRefusal::DeviceNotRaw("something that is not recognised".into())),
+        ),
         (DeviceSeen::Raw, StartVerdict::Format),
     ] {
         seen.device = device;
         assert_eq!(verdict(&seen), expected, "{:?}", seen.device);
     }
-    seen.destination = DestinationSeen::Unused;
+    seen.destination = unused();
     assert!(
         matches!(verdict(&seen), StartVerdict::Refuse(StartRefusal::DestinationOlder { .. })),
         "nothing is formatted"
@@ -285,6 +316,7 @@ fn any_marker() -> impl Strategy<Value = MarkerSeen> {
                 machine: String::new(),
                 generation,
                 begun: generation + more,
+                repository: if more == 0 { "r".into() } else { String::new() },
                 state: if ready { MarkedState::Ready } else { MarkedState::Restoring },
                 restores: 0,
             })
@@ -318,11 +350,12 @@ fn any_world() -> impl Strategy<Value = Observations> {
         DeviceSeen::Raw,
         DeviceSeen::FileSystem("u0".into()),
         DeviceSeen::Foreign("x".into()),
+        DeviceSeen::Unrecognised,
     ]);
     let destination = prop_oneof![
         Just(DestinationSeen::NotWanted),
         Just(DestinationSeen::Unreachable("x".into())),
-        Just(DestinationSeen::Unused),
+        Just(unused()),
         Just(DestinationSeen::Foreign("x".into())),
         (1..5_u64, 0..4_u64).prop_map(|(generation, gib)| holds(
             generation,
@@ -330,14 +363,15 @@ fn any_world() -> impl Strategy<Value = Observations> {
             if gib % 2 == 0 { "c0" } else { "c1" }
         )),
     ];
-    (path, device, any_marker(), destination, any::<bool>(), any::<bool>()).prop_map(
-        |(path, device, twin, destination, may_format, has_contents)| Observations {
+    (path, device, any_marker(), destination, any::<[bool; 3]>()).prop_map(
+        |(path, device, twin, destination, [may_format, has_contents, makes])| Observations {
             source: "fast".into(),
             may_format,
             has_contents,
             path,
             device,
             twin,
+            making: makes.then(|| "u0".to_owned()),
             destination,
         },
     )
@@ -364,9 +398,13 @@ proptest! {
                 }
             }
             _ => match &verdict {
-                StartVerdict::Format => prop_assert!(seen.may_format && seen.device == DeviceSeen::Raw),
-                StartVerdict::Mount => prop_assert!(matches!((&seen.device, &seen.twin),
-                    (DeviceSeen::FileSystem(a), MarkerSeen::Whole(twin)) if *a == twin.file_system)),
+                StartVerdict::Format => prop_assert!(seen.may_format && (seen.device == DeviceSeen::Raw
+                    || (seen.device == DeviceSeen::Unrecognised && seen.making.is_some()))),
+                StartVerdict::Mount => {
+                    let DeviceSeen::FileSystem(found) = &seen.device else { panic!("{:?} is mounted", seen.device) };
+                    let ours = matches!(&seen.twin, MarkerSeen::Whole(twin) if twin.file_system == *found);
+                    prop_assert!(seen.may_format && (ours || seen.making.as_ref() == Some(found)));
+                }
                 other => prop_assert!(false, "{other:?} on nothing"),
             },
         }
