@@ -333,14 +333,12 @@ impl RepositoryCopy {
         self.snapshot_of(generation).map(drop)
     }
 
-    /// Saves a picture as the next generation; `None` if nothing differs.
-    pub(crate) fn save(
-        &mut self,
-        picture: &Picture<'_>,
-        claim: &str,
-        known: &mut TreeStamps,
-        pace: &Pace,
-    ) -> Result<Option<SaveReport>, ShelterError> {
+    /// Looks at what is there before a save begins, so that the generation it will have is known: the snapshot of an earlier save may be
+    /// there although its write was not answered.
+    ///
+    /// # Errors
+    /// What was saved is not there any more, or another one than this disk saved meanwhile.
+    pub(crate) fn catch_up(&mut self, claim: &str) -> Result<(), ShelterError> {
         let before = self.snapshots.last().map(|newest| newest.id);
         let (disk, earlier) = (self.generation(), self.snapshots.clone());
         self.refresh()?;
@@ -354,11 +352,21 @@ impl RepositoryCopy {
             self.snapshots = earlier;
             return Err(ShelterError::Refused(StartRefusal::DestinationOlder { disk, destination }));
         }
-        // Our own snapshot may be there although its write was not answered.
         let is_ours = self.snapshots.last().is_some_and(|newest| newest.file.tag("claim") == Some(claim));
         if self.snapshots.last().map(|newest| newest.id) != before && !is_ours {
             return Err(ShelterError::Fenced { path: self.place.name.clone(), generation: self.generation() });
         }
+        Ok(())
+    }
+
+    /// Saves a picture as the next generation; `None` if nothing differs.
+    pub(crate) fn save(
+        &mut self,
+        picture: &Picture<'_>,
+        claim: &str,
+        known: &mut TreeStamps,
+        pace: &Pace,
+    ) -> Result<Option<SaveReport>, ShelterError> {
         let lease = self.hold_lease(claim)?;
         picture.settle();
         let generation = self.generation() + 1;

@@ -74,8 +74,6 @@ impl Shelter {
     ) -> Result<Option<SaveReport>, ShelterError> {
         let (Some(copy), Some(marker)) = (&mut self.copy, &self.marker) else { return Ok(None) };
         let mut marker = marker.clone();
-        marker.begun = copy.generation() + 1;
-        marker.repository = copy.id();
         let claim = marker.claim.clone();
         let earlier = EarlierSave { known: &self.known, positions: &self.positions };
         let picture = Picture::take(root, &self.config, failed, &earlier, reread)?;
@@ -86,6 +84,9 @@ impl Shelter {
             witnessed(&mut self.known);
             return Ok(None);
         }
+        copy.catch_up(&claim)?;
+        marker.begun = copy.generation() + 1;
+        marker.repository = copy.id();
         let text = marker.to_text();
         for path in [Path::new(&self.config.state).join(TWIN), root.path().join(MARKER_NAME)] {
             write_durably(&path, text.as_bytes()).map_err(ShelterError::io("write", &path))?;

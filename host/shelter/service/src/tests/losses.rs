@@ -245,6 +245,35 @@ fn losses_at_random_moments_lose_nothing_that_was_acknowledged() {
     restic(&world, &["check", "--read-data"]);
 }
 
+#[test]
+fn a_disk_goes_on_after_a_save_whose_answer_was_lost() {
+    for lost_at in 0..8 {
+        let world = World::new(GROUPS);
+        let faulty = Arc::new(FaultyStorage::new(Arc::new(LocalStorage::new(world.path("saved")))));
+        let opened = || {
+            let mut shelter = world.shelter();
+            shelter.lie_in(Arc::clone(&faulty) as Arc<dyn RepositoryStorage>);
+            shelter.restore().unwrap_or_else(|error| panic!("answer {lost_at} lost: {error}"));
+            shelter
+        };
+        let saved = |shelter: &mut Shelter, text: &str| {
+            fs::create_dir_all(world.disk("data")).unwrap();
+            fs::write(world.disk("data/file"), text).unwrap();
+            std::thread::sleep(crate::saving::READ_AGAIN);
+            shelter.save(&unpaced())
+        };
+        let mut shelter = opened();
+        saved(&mut shelter, "one").unwrap();
+        faulty.set(&[StorageFault::AnswerLostAt(lost_at)]);
+        drop(saved(&mut shelter, "two"));
+        faulty.set(&[]);
+        saved(&mut shelter, "three").unwrap().unwrap();
+        drop(shelter);
+        drop(opened());
+        assert_eq!(world.saved("data/file").as_deref(), Some(&b"three"[..]));
+    }
+}
+
 /// Restores; every other time the destination dies in the middle first.
 fn restored(shelter: &mut Shelter, faulty: &FaultyStorage, draws: &mut Draws, tally: &mut Tally) {
     if draws.below(2) == 0 {
