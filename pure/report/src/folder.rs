@@ -276,7 +276,9 @@ fn table(out: &mut String, rows: &[&IndexRow], all: usize) {
         put!(out, "<th scope=\"col\"{}>{heading}</th>", classes(class));
     }
     out.push_str("</tr></thead>\n");
-    rows.iter().for_each(|row| index_row(out, row));
+    for row in rows {
+        index_row(out, row);
+    }
     out.push_str("</table></div>\n");
     out.push_str("<p class=\"note\">Gives: the first figure of the run's verdict. A run stands better or worse than another by the rules of <code>loadline compare</code>. – is a missing figure.</p>\n");
 }
@@ -288,9 +290,10 @@ fn classes(class: &str) -> String {
 fn index_row(out: &mut String, row: &IndexRow) {
     let name = Escaped(cut(&row.name, TEXT_MAX));
     put!(out, "<tbody><tr data-run=\"{}\"><th scope=\"row\">", Escaped(&row.run));
-    match &row.page {
-        Some(page) => put!(out, "<a href=\"{}\">{name}</a>", Escaped(page)),
-        None => put!(out, "{name} <span class=\"bad\">cannot be read</span>"),
+    if let Some(page) = &row.page {
+        put!(out, "<a href=\"{}\">{name}</a>", Escaped(page));
+    } else {
+        put!(out, "{name} <span class=\"bad\">cannot be read</span>");
     }
     if let Some(word) = unfinished(row.status) {
         put!(out, " <span class=\"bad\">{word}</span>");
@@ -310,9 +313,10 @@ fn index_row(out: &mut String, row: &IndexRow) {
 
 /// A figure with its exact value, by which the script sorts.
 fn figure(out: &mut String, class: &str, figure: Option<(f64, String)>) {
-    match figure.filter(|(value, _)| value.is_finite()) {
-        Some((value, text)) => put!(out, "<td class=\"{class}\" data-v=\"{value}\">{}</td>", Escaped(text)),
-        None => put!(out, "<td class=\"{class}\">{MISSING}</td>"),
+    if let Some((value, text)) = figure.filter(|(value, _)| value.is_finite()) {
+        put!(out, "<td class=\"{class}\" data-v=\"{value}\">{}</td>", Escaped(text));
+    } else {
+        put!(out, "<td class=\"{class}\">{MISSING}</td>");
     }
 }
 

@@ -33,7 +33,10 @@ pub(crate) fn text(report: &CrawlReport<'_>, format: Format) -> String {
     let remarks = report.remarks();
     if !remarks.is_empty() {
         let ending = if format == Format::Markdown { "\n\n" } else { "\n" };
-        text.push_str(&remarks.iter().map(|remark| format!("{remark}{ending}")).collect::<String>());
+        for remark in &remarks {
+            text.push_str(remark);
+            text.push_str(ending);
+        }
         text.push_str(if format == Format::Markdown { "" } else { "\n" });
     }
     printing::rows(text.heading(), &tables[0].table, format, |_| Weight::Qualifies);

@@ -170,7 +170,7 @@ fn copies(store: &Store, count: u32) {
         let mut copy = RunRecord::clone(&record);
         copy.header.id = format!("2025{month:02}{day:02}-{hour:02}0000-{number:06x}");
         copy.header.started = format!("2025-{month:02}-{day:02}T{hour:02}:00:00Z");
-        copy.header.name = ["nightly", "hourly", "weekly"][number as usize % 3].to_owned();
+        ["nightly", "hourly", "weekly"][number as usize % 3].clone_into(&mut copy.header.name);
         store.replace_run(&copy).unwrap();
     }
 }

@@ -42,18 +42,13 @@ impl RunSummary {
             let limit = limit.filter(|limit| *limit != Limit::Unexplained)?;
             Some(HeldLimit { volume: volume.to_owned(), limit, group: group.cloned() })
         };
-        let all: Vec<HeldLimit> = match &self.verdict {
-            Some(verdict) => {
-                let group = |of: &HeldBy| of.limit.group.clone();
-                let volumes = verdict.volumes.iter();
-                volumes
-                    .filter_map(|own| of(&own.volume, own.limit, own.throttle.as_ref().map(group).as_ref()))
-                    .collect()
-            }
-            None => {
-                let cells = self.cells.iter();
-                cells.filter_map(|cell| of(&cell.volume, cell.binding.as_ref().map(|own| own.limit), None)).collect()
-            }
+        let all: Vec<HeldLimit> = if let Some(verdict) = &self.verdict {
+            let group = |of: &HeldBy| of.limit.group.clone();
+            let volumes = verdict.volumes.iter();
+            volumes.filter_map(|own| of(&own.volume, own.limit, own.throttle.as_ref().map(group).as_ref())).collect()
+        } else {
+            let cells = self.cells.iter();
+            cells.filter_map(|cell| of(&cell.volume, cell.binding.as_ref().map(|own| own.limit), None)).collect()
         };
         let mut distinct: Vec<HeldLimit> = Vec::new();
         for limit in all {

@@ -83,9 +83,10 @@ fn against(out: &mut String, other: &OtherRun<'_>, run: &str, level: usize) {
     let named = Escaped(format!("{}, {}", plain(other.name), plain(other.started)));
     let (heading, role) = (other.role.heading(), other.role.name());
     put!(out, "<h{level}>{heading}</h{level}>\n<p class=\"note\">");
-    match other.page {
-        Some(page) => put!(out, "A is {role}, <a href=\"{}\">{named}</a>; B is this one.</p>\n", Escaped(page)),
-        None => put!(out, "A is {role}, {named} (run {}); B is this one.</p>\n", Escaped(plain(other.run))),
+    if let Some(page) = other.page {
+        put!(out, "A is {role}, <a href=\"{}\">{named}</a>; B is this one.</p>\n", Escaped(page));
+    } else {
+        put!(out, "A is {role}, {named} (run {}); B is this one.</p>\n", Escaped(plain(other.run)));
     }
     match other.comparison.and_then(BriefComparison::of) {
         None => out.push_str("<p>No load of the two can be compared.</p>\n"),

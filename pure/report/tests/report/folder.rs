@@ -8,6 +8,7 @@ use loadline_record::{LiveMark, NOTE, RunRecord, RunStatus, Tag};
 use loadline_report::{
     Headline, IndexPage, IndexRow, OtherRole, OtherRun, PagePlace, Standing, html, index_pages, markdown, run_page,
 };
+use std::fmt::Write as _;
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)> --> \"'&\u{202e}";
 
@@ -41,7 +42,7 @@ fn checked(page: &str) -> Vec<String> {
         own.push_str(before);
         let (link, tail) = after.split_once('"').unwrap();
         if link.starts_with('#') {
-            own.push_str(&format!(" href=\"{link}\""));
+            let _ = write!(own, " href=\"{link}\"");
         } else {
             links.push(link.to_owned());
         }
