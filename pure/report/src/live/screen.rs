@@ -47,6 +47,9 @@ pub struct LiveScreen<'a> {
     pub unicode: bool,
 }
 
+/// Lines of what is always there: a heading, latencies, rates, what is outstanding, and causes.
+const FIGURE_LINES: usize = 7;
+
 /// Lines that belong together.
 struct Block {
     lines: Vec<StyledLine>,
@@ -213,8 +216,9 @@ impl LiveScreen<'_> {
                 let shares = volume.map_or_else(Vec::new, |volume| shares(volume, self.width));
                 let step: Vec<StyledLine> = frame.step.iter().map(step).collect();
                 // The course comes before all that follows; of a run, what is measured has half of the room.
-                let half = if frame.cells.is_empty() { 0 } else { (frame.cells.len() + 2).min(room / 2) };
                 let taken = step.len() + shares.len();
+                let beside = (room / 2).min(room.saturating_sub(taken + FIGURE_LINES));
+                let half = if frame.cells.is_empty() { 0 } else { (frame.cells.len() + 2).min(beside) };
                 let figures = figures(room.saturating_sub(taken + half));
                 let cells = cells(frame, self.width, room.saturating_sub(taken + figures.len() + 2));
                 let at_work = self.ordered(frame).into_iter().filter(|volume| work(frames, &volume.name) > 0.0);

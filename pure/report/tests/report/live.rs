@@ -381,6 +381,18 @@ fn drawn_frames() -> impl Strategy<Value = Vec<LiveFrame>> {
     })
 }
 
+#[test]
+fn cells_of_a_run_leave_room_for_the_figures_on_the_smallest_screen() {
+    let mut run = frame(20);
+    run.step = Some(LiveStep { label: "random".into(), ..LiveStep::default() });
+    let cell = LiveCell { label: "random".into(), iops: 1_000.0, p99_ns: Some(2_000_000), ..LiveCell::default() };
+    (run.cells, run.cells_done) = (vec![cell; 20], 20);
+    let text = drawn(&[run], &LiveState::default(), (80, LINES_MIN), true).join("\n");
+    for word in ["HELD BY", "latency each", "outstanding", "reads/s"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
