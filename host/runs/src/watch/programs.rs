@@ -4,7 +4,7 @@ use super::groups::{Groups, Reached};
 use super::target::family;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{
-    CPU_TICK_US, DevicesUsed, ProcessIo, process_ids, process_io, process_stat, thread_waits,
+    CPU_TICK_US, DevicesUsed, ProcessIo, ThreadsRan, process_ids, process_io, process_stat, thread_waits,
 };
 use loadline_kernel::facts::{KernelView, Places};
 use loadline_record::{ProgramSecond, WatchedProgram};
@@ -89,6 +89,8 @@ struct Known {
     io: ProcessIo,
     /// Its CPU time and how long it waited for CPUs, once it did something.
     cpu: Option<(u64, Option<u64>)>,
+    /// When its threads ran.
+    ran: ThreadsRan,
     /// Which of the devices it uses, and when that was found out.
     uses: Option<(DevicesUsed, u32)>,
     seen: u32,
@@ -120,6 +122,11 @@ impl Programs {
             since_last: Duration::ZERO,
             buffer: String::new(),
         }
+    }
+
+    /// Whether some of the machine's swap lies on the device of this place.
+    pub(super) fn has_swap(&self, view: &KernelView, place: usize) -> bool {
+        self.places.has_swap(view, place)
     }
 
     /// Looks at every process. Returns the CPU time that it took, ns: on a busy machine a look takes longer by the clock, and costs no
@@ -188,6 +195,7 @@ impl Programs {
             // One that began meanwhile counts in full.
             io: if first { io } else { ProcessIo::default() },
             cpu: None,
+            ran: ThreadsRan::default(),
             uses: None,
             seen: looks,
         });
@@ -212,10 +220,11 @@ impl Programs {
             return None;
         }
         let stat = process_stat(view, pid, &mut self.buffer)?;
-        let waits = thread_waits(view, pid, &mut self.buffer);
+        let waits = thread_waits(view, pid, &mut known.ran, &mut self.buffer);
         let waited = waits.cpu_wait_us;
         let (ticks, waited_before) = known.cpu.unwrap_or((stat.cpu_ticks, waited));
         known.cpu = Some((stat.cpu_ticks, waited));
+        let since_us = self.since_last.as_ns() / 1_000;
         let second = ProgramSecond {
             read_bytes: io.read_bytes.saturating_sub(before.read_bytes),
             write_bytes: io.write_bytes.saturating_sub(before.write_bytes),
@@ -223,7 +232,12 @@ impl Programs {
             asked_write_bytes: io.asked_write_bytes.saturating_sub(before.asked_write_bytes),
             cpu_us: stat.cpu_ticks.saturating_sub(ticks) * CPU_TICK_US,
             cpu_wait_us: waited.unwrap_or(0).saturating_sub(waited_before.unwrap_or(0)),
-            blocked_us: waits.blocked * (self.since_last.as_ns() / 1_000),
+            blocked_us: waits.blocked * since_us,
+            locked_us: waits.locks * since_us,
+            threads_us: waits.threads * since_us,
+            sockets_us: waits.sockets * since_us,
+            processes_us: waits.processes * since_us,
+            paused_us: waits.pauses * since_us,
             ..ProgramSecond::default()
         };
         let key = match &self.subject {

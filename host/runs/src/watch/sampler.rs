@@ -11,7 +11,7 @@ use loadline_block::Operation;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{DeviceReading, DeviceStat, asked_by_group};
 use loadline_kernel::counters::{
-    CpuTicks, cpu_shares, cpu_ticks, exceeded, exceeded_change, pressure, pressure_change,
+    CpuTicks, cpu_shares, cpu_ticks, exceeded, exceeded_change, pressure, pressure_change, swapped_bytes,
 };
 use loadline_kernel::facts::{BlockDevice, DeviceNumber, KernelView, Places, throttles_of_every_group};
 use loadline_record::{
@@ -88,6 +88,8 @@ struct Sampled {
     ticks: Vec<WatchTick>,
     totals: LiveTotals,
     throttles: Vec<Throttled>,
+    /// Whether swap was seen to lie there.
+    swap_here: bool,
     /// Ticks without a reading: it is gone.
     missed: usize,
 }
@@ -105,11 +107,17 @@ struct MachineReading {
     cpu: Option<CpuTicks>,
     pressure: Option<Pressure>,
     exceeded: Vec<Exceeded>,
+    swapped_bytes: Option<u64>,
 }
 
 impl MachineReading {
     fn now(view: &KernelView, devices: &[DeviceFacts]) -> Self {
-        Self { cpu: cpu_ticks(view), pressure: pressure(view), exceeded: exceeded(view, devices) }
+        Self {
+            cpu: cpu_ticks(view),
+            pressure: pressure(view),
+            exceeded: exceeded(view, devices),
+            swapped_bytes: swapped_bytes(view),
+        }
     }
 }
 
@@ -145,7 +153,7 @@ impl Sampler {
             events.begin()?;
         }
         let begun = clock::now();
-        Ok(Self {
+        let mut sampler = Self {
             view,
             pace,
             devices,
@@ -158,7 +166,9 @@ impl Sampler {
             throttles_at: begun + THROTTLES_EVERY,
             cost_begun: begun,
             cpu_begun,
-        })
+        };
+        sampler.find_swap();
+        Ok(sampler)
     }
 
     /// When it began.
@@ -230,6 +240,7 @@ impl Sampler {
         let ppm = |share: f64| (share * 1e6) as u32;
         let cpu = self.machine.cpu.zip(now.cpu).and_then(|(before, after)| cpu_shares(before, after));
         let pressure = self.machine.pressure.zip(now.pressure).map(|(before, after)| pressure_change(before, after));
+        let swapped = self.machine.swapped_bytes.zip(now.swapped_bytes).map(|(a, b)| b.saturating_sub(a));
         self.seconds.push(WatchSecond {
             ticks,
             cpu: cpu.map(|cpu| WatchedCpu { busy_ppm: ppm(cpu.busy), steal_ppm: ppm(cpu.steal) }),
@@ -239,6 +250,7 @@ impl Sampler {
                 cpu_some_us: change.cpu_some_us,
             }),
             exceeded: exceeded_change(&self.machine.exceeded, &now.exceeded),
+            swapped_bytes: swapped,
         });
         self.machine = now;
         let look_for_throttles = clock::now() >= self.throttles_at;
@@ -251,7 +263,17 @@ impl Sampler {
             }
             device.throttles.iter_mut().for_each(|throttle| throttle.second(device.disk));
         }
+        if look_for_throttles {
+            self.find_swap();
+        }
         look_ns
+    }
+
+    /// Swap may come, too.
+    fn find_swap(&mut self) {
+        for (place, device) in self.devices.iter_mut().enumerate() {
+            device.swap_here |= self.programs.has_swap(&self.view, place);
+        }
     }
 
     /// What is to be seen now. Where a second is not closed, its judgement is that of the frame before.
@@ -319,6 +341,7 @@ impl Sampler {
                 gaps: Vec::new(),
                 throttles: throttles.collect(),
                 queue: device.facts.short_queue(),
+                swap_here: device.swap_here,
                 programs,
                 subject,
                 hidden,
@@ -404,6 +427,7 @@ impl Sampled {
             ticks: Vec::new(),
             totals: LiveTotals::default(),
             throttles: Vec::new(),
+            swap_here: false,
             missed: 0,
         };
         sampled.find_throttles(view, 0);

@@ -114,8 +114,13 @@ const fn is_limit(cause: &WatchCause) -> bool {
         | WatchCause::LevelAfterBurst
         | WatchCause::Quota { .. }
         | WatchCause::Processors
-        | WatchCause::Memory { .. } => true,
-        WatchCause::Flushes | WatchCause::Answers | WatchCause::PageCache { .. } | WatchCause::NoWork => false,
+        | WatchCause::Memory { .. }
+        | WatchCause::Swap => true,
+        WatchCause::Flushes
+        | WatchCause::Answers
+        | WatchCause::PageCache { .. }
+        | WatchCause::Application { .. }
+        | WatchCause::NoWork => false,
     }
 }
 

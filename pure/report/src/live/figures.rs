@@ -3,7 +3,7 @@
 use super::line::{Emphasis, StyledLine};
 use crate::rates::per_second;
 use loadline_analysis::{LIVE_WINDOW_S, LiveFrame, LiveVolume};
-use loadline_record::WatchCause;
+use loadline_record::{ApplicationAt, WatchCause};
 use loadline_units::Duration;
 
 /// What the course covers.
@@ -176,6 +176,15 @@ pub(super) const fn letter(cause: &WatchCause) -> char {
         WatchCause::Processors => 'c',
         WatchCause::Memory { .. } => 'M',
         WatchCause::PageCache { .. } => 'p',
+        WatchCause::Swap => 'S',
+        WatchCause::Application { at, .. } => match at {
+            ApplicationAt::Computing => 'w',
+            ApplicationAt::Locks => 'l',
+            ApplicationAt::Threads => 't',
+            ApplicationAt::Sockets => 's',
+            ApplicationAt::Processes => 'o',
+            ApplicationAt::Pauses => 'z',
+        },
         WatchCause::NoWork => '.',
     }
 }
@@ -195,6 +204,8 @@ pub(super) const fn short(cause: &WatchCause) -> &'static str {
         WatchCause::Processors => "CPUs",
         WatchCause::Memory { .. } => "memory",
         WatchCause::PageCache { .. } => "page cache",
+        WatchCause::Swap => "swap",
+        WatchCause::Application { at, .. } => at.name(),
         WatchCause::NoWork => "no work",
     }
 }

@@ -1,6 +1,7 @@
 //! Sentences of what is judged. Nothing else in the house makes one, and nothing reads one.
 
 pub mod advice;
+mod application;
 mod ceiling;
 pub(crate) mod certainty;
 pub mod checkup;

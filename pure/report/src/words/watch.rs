@@ -1,5 +1,6 @@
 //! Sentences about a device that others use.
 
+use super::application::{self, at_work, few, waits_of};
 use super::throttle::{amount, cpus, full_queue, memory as memory_limit, requests, throttle as held_by};
 use loadline_analysis::{
     CauseShare, OtherProgram, WaitAbove, WatchBeside, WatchHeld, WatchHolder, WatchNext, WatchStep,
@@ -77,14 +78,39 @@ pub(super) fn parts(fact: &WatchFact) -> (String, Option<String>) {
             );
             return (claim, Some(detail));
         }
-        WatchFact::AnswersAwaited { each_ns, in_flight, share_of_time } => {
+        WatchFact::AnswersAwaited { each_ns, in_flight, threads_behind, share_of_time } => {
             let claim = format!(
                 "For {} the device has requests, {} at a time, and each takes {}",
                 of_the_time(*share_of_time),
                 waiting(*in_flight),
                 span(*each_ns)
             );
-            return (claim, Some("the rate is what that gives, and no level shows".to_owned()));
+            let detail = match threads_behind {
+                Some(behind) => format!(
+                    "the application asks for one thing after the other, while {} of its threads wait for a lock or for one another",
+                    few(*behind)
+                ),
+                None => "the rate is what that gives, and no level shows".to_owned(),
+            };
+            return (claim, Some(detail));
+        }
+        WatchFact::Swapped { bytes_per_s, here, share_of_time } => {
+            let place = if *here { "the swap on this device" } else { "its swap" };
+            let claim = format!(
+                "The machine moves {} to {place} and back, {}",
+                throughput(*bytes_per_s),
+                of_the_time(*share_of_time)
+            );
+            return (claim, Some("its programs need more memory than there is".to_owned()));
+        }
+        WatchFact::ApplicationAt { program, at, cpus, threads, share_of_time, busy_share } => {
+            let claim = format!(
+                "{} {}, and the device had requests for {} of the time",
+                at_work(program, *at),
+                of_the_time(*share_of_time),
+                percent(*busy_share)
+            );
+            return (claim, Some(waits_of(*cpus, threads)));
         }
         WatchFact::QuotaUsedUp { program, quota, periods_share, busy_share } => format!(
             "The CPU quota of {program}{} ran out in {} of its periods, and the device had requests for {} of the time",
@@ -165,10 +191,7 @@ pub(super) fn clusters(answers: f64, every_us: u64, share: f64) -> String {
 
 /// "3.2 requests", "12 requests".
 pub(super) fn waiting(in_flight: f64) -> String {
-    match in_flight {
-        few if few < 9.95 => format!("{few:.1} requests"),
-        many => format!("{} requests", number(many)),
-    }
+    format!("{} requests", few(in_flight))
 }
 
 /// "all of the time", "83 % of the time".
@@ -194,6 +217,8 @@ pub fn cause(cause: &WatchCause) -> String {
         WatchCause::Processors => "the machine's CPUs".to_owned(),
         WatchCause::Memory { program } => format!("the page cache of {program}, which is too small"),
         WatchCause::PageCache { program } => format!("{program}, which reads from the page cache"),
+        WatchCause::Swap => "memory that is short: the machine swaps".to_owned(),
+        WatchCause::Application { program, at } => at_work(program, *at),
         WatchCause::NoWork => "the device waits for work".to_owned(),
     }
 }
@@ -241,6 +266,10 @@ pub(crate) fn holder(holder: &WatchHolder) -> String {
         (_, WatchBeside::SomeStorage { storage }) => {
             format!("mostly not the storage: {own}; {}", with_time(storage))
         }
+        (
+            WatchHeld::Other { cause: Some(CauseShare { cause: WatchCause::Application { .. }, .. }), .. },
+            WatchBeside::NoStorage { busy_share },
+        ) => format!("not the storage, busy {}: {own}", of_the_time(*busy_share)),
         (WatchHeld::Other { limit: Limit::Arrival, .. }, WatchBeside::NoStorage { busy_share }) => {
             format!("not the storage: it was busy {}", of_the_time(*busy_share))
         }
@@ -270,6 +299,12 @@ fn held(by: &WatchHeld) -> String {
         }
         WatchHeld::Storage { queue: Some(queue), share_of_time, .. } => {
             return format!("{}, {}", full_queue(queue), of_the_time(*share_of_time));
+        }
+        WatchHeld::Storage { swap: true, memory, share_of_time, .. } => {
+            let of = memory.as_ref().map_or_else(String::new, |limit| {
+                format!(" at the limit of {} of control group {}", block(limit.bytes), limit.group)
+            });
+            return format!("memory that is short{of}: the machine swaps, {}", of_the_time(*share_of_time));
         }
         WatchHeld::Storage { memory: Some(limit), share_of_time, .. } => {
             return format!("{}, {}", memory_limit(limit), of_the_time(*share_of_time));
@@ -317,6 +352,9 @@ pub(crate) fn next(next: &WatchNext) -> String {
                 percent(*share_of_bytes)
             );
         }
+        WatchNext::Application { at, storage_saves } => {
+            return saving(application::step(*at), Some(*storage_saves));
+        }
         WatchNext::LookElsewhere => return "look elsewhere: other storage changes nothing here".to_owned(),
         WatchNext::Step { step, storage_saves } => (*step, *storage_saves),
     };
@@ -337,6 +375,11 @@ pub(crate) fn next(next: &WatchNext) -> String {
         WatchStep::KeepStorage => "leave the storage as it is, as long as the memory stays",
         WatchStep::SeeApplication => "see what the application does while it asks for nothing",
     };
+    saving(text, storage_saves)
+}
+
+/// A step with what faster storage saves, where that is worth a word.
+fn saving(text: &str, storage_saves: Option<f64>) -> String {
     match storage_saves {
         Some(saved) if saved > 0.0 => format!("{text}; faster storage saves at most {}", of_the_time(saved)),
         Some(_) => format!("{text}; other storage changes nothing"),
@@ -372,6 +415,7 @@ pub(crate) fn hidden(hidden: HiddenProcesses) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadline_record::{ApplicationAt, ThreadsWaiting};
     use loadline_record::{CpuQuota, KernelThrottle, MemoryLimit, ShortQueue, ThrottledQuantity, ThrottledRequests};
 
     fn memory() -> MemoryLimit {
@@ -467,6 +511,33 @@ mod tests {
                  more memory for files.",
             ),
             (
+                WatchFact::AnswersAwaited {
+                    each_ns: 2e6,
+                    in_flight: 1.0,
+                    threads_behind: Some(7.0),
+                    share_of_time: 0.9,
+                },
+                "For 90 % of the time the device has requests, 1.0 requests at a time, and each takes 2.00 ms: the application asks for one \
+                 thing after the other, while 7.0 of its threads wait for a lock or for one another.",
+            ),
+            (
+                WatchFact::Swapped { bytes_per_s: 20e6, here: true, share_of_time: 0.9 },
+                "The machine moves 20.0 MB/s to the swap on this device and back, 90 % of the time: its programs need more memory than \
+                 there is.",
+            ),
+            (
+                WatchFact::ApplicationAt {
+                    program: db(),
+                    at: ApplicationAt::Locks,
+                    cpus: 0.05,
+                    threads: ThreadsWaiting { locks: 3.0, pauses: 1.0, ..ThreadsWaiting::default() },
+                    share_of_time: 0.9,
+                    busy_share: 0.1,
+                },
+                "db waits for a lock 90 % of the time, and the device had requests for 10 % of the time: it uses 0.05 CPUs; threads that \
+                 wait: 3.0 for locks, 1.0 for the end of a pause.",
+            ),
+            (
                 WatchFact::ProgramAskedNothing { program: db(), duration_ns: 8_000_000_000, busy_share: 0.2 },
                 "db read and wrote nothing in 8 s. The device had requests of others for 20 % of the time.",
             ),
@@ -489,6 +560,7 @@ mod tests {
             throttle: None,
             queue: None,
             memory: None,
+            swap: false,
             share_of_time,
         };
         let quota = of(WatchCause::Quota { program: "db".into() }, 0.5);
@@ -525,6 +597,7 @@ mod tests {
                     throttle: None,
                     queue: Some(queue()),
                     memory: None,
+                    swap: false,
                     share_of_time: 0.97,
                 },
                 WatchBeside::Nothing,
@@ -539,11 +612,37 @@ mod tests {
                     throttle: None,
                     queue: None,
                     memory: Some(Box::new(memory())),
+                    swap: false,
                     share_of_time: 0.97,
                 },
                 WatchBeside::Nothing,
                 None,
                 "a memory limit of 64 MiB on control group /db leaves too little for the page cache, 97 % of the time",
+            ),
+            (
+                WatchHeld::Other {
+                    limit: Limit::Arrival,
+                    cause: Some(of(WatchCause::Application { program: "db".into(), at: ApplicationAt::Sockets }, 0.95)),
+                },
+                WatchBeside::NoStorage { busy_share: 0.05 },
+                None,
+                "not the storage, busy 5.0 % of the time: db waits at its sockets, for its clients or for what it asked of others, 95 % of \
+                 the time",
+            ),
+            (
+                WatchHeld::Storage {
+                    limit: Limit::Memory,
+                    ceiling_iops: None,
+                    presumed: false,
+                    throttle: None,
+                    queue: None,
+                    memory: Some(Box::new(memory())),
+                    swap: true,
+                    share_of_time: 0.97,
+                },
+                WatchBeside::Nothing,
+                None,
+                "memory that is short at the limit of 64 MiB of control group /db: the machine swaps, 97 % of the time",
             ),
             (idle, WatchBeside::NoStorage { busy_share: 0.05 }, None, "not the storage: it was busy 5.0 % of the time"),
         ] {

@@ -129,7 +129,8 @@ fn watched() -> RunRecord {
     };
     record.cells[0].trials[0].watched = Some(Box::new(WatchRecord {
         ticks: vec![tick; 100],
-        seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; 10],
+        seconds: vec![WatchSecond { ticks: 10, swapped_bytes: Some(0), ..WatchSecond::default() }; 10],
+        swap_here: true,
         gaps: Vec::new(),
         throttles: vec![WatchedThrottle { limit, asked: Some(vec![1_000; 10]) }],
         queue: None,

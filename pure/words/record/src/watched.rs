@@ -18,6 +18,9 @@ pub struct WatchRecord {
     /// The device's queue, where it is a short one. `None` too of records that did not look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<ShortQueue>,
+    /// Whether the machine's swap lies on the device, or a part of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub swap_here: bool,
     /// Programs that use the device, the busiest first. Processes of one name are one program.
     pub programs: Vec<WatchedProgram>,
     /// The process that was named, with its descendants: the place of its program in `programs`.
@@ -176,6 +179,9 @@ pub struct WatchSecond {
     /// How long more was asked of volumes than they allow, of those that count it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exceeded: Vec<Exceeded>,
+    /// Bytes that the machine moved to its swap and back. `None` too of records that did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swapped_bytes: Option<u64>,
 }
 
 /// Shares of CPU time in parts per million.
@@ -241,7 +247,7 @@ pub struct HiddenProcesses {
 
 /// A program over about a second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<u64>", into = "[u64; PROGRAM_FIELDS]")]
+#[serde(try_from = "Vec<u64>", into = "Vec<u64>")]
 pub struct ProgramSecond {
     /// Bytes that it caused to be read from storage (any device).
     pub read_bytes: u64,
@@ -267,18 +273,29 @@ pub struct ProgramSecond {
     /// Time for which some task waited for memory, us: of its control group, or of the machine where the kernel counts no other. 0 of records
     /// that did not look.
     pub memory_stalled_us: u64,
+    /// Time for which threads that had run shortly before waited, us, as far as looks at them show: for a lock of a file, for a semaphore, or
+    /// for what the program itself calls waiting. This and the following are 0 of records that did not look.
+    pub locked_us: u64,
+    /// The same for another thread.
+    pub threads_us: u64,
+    /// The same at a socket.
+    pub sockets_us: u64,
+    /// The same for another process: at a pipe, or for a child to end.
+    pub processes_us: u64,
+    /// The same for the end of a pause.
+    pub paused_us: u64,
 }
 
-const PROGRAM_FIELDS: usize = 11;
-/// Fields of earlier versions: without what memory does, and before that without the blocked time.
-const PROGRAM_FIELDS_EARLIER: [usize; 2] = [9, 8];
+/// Its figures. The first are always written; of the others those at the end that are 0 are not, as records of earlier versions had none.
+const PROGRAM_FIELDS: std::ops::RangeInclusive<usize> = 8..=16;
 
 impl TryFrom<Vec<u64>> for ProgramSecond {
     type Error = String;
 
     fn try_from(fields: Vec<u64>) -> Result<Self, String> {
-        if fields.len() != PROGRAM_FIELDS && !PROGRAM_FIELDS_EARLIER.contains(&fields.len()) {
-            return Err(format!("a second of a program has {PROGRAM_FIELDS} figures, not {}", fields.len()));
+        if !PROGRAM_FIELDS.contains(&fields.len()) {
+            let (least, most) = (PROGRAM_FIELDS.start(), PROGRAM_FIELDS.end());
+            return Err(format!("a second of a program has {least} to {most} figures, not {}", fields.len()));
         }
         let later = |place: usize| fields.get(place).copied().unwrap_or(0);
         Ok(Self {
@@ -293,11 +310,16 @@ impl TryFrom<Vec<u64>> for ProgramSecond {
             blocked_us: later(8),
             reread_bytes: later(9),
             memory_stalled_us: later(10),
+            locked_us: later(11),
+            threads_us: later(12),
+            sockets_us: later(13),
+            processes_us: later(14),
+            paused_us: later(15),
         })
     }
 }
 
-impl From<ProgramSecond> for [u64; PROGRAM_FIELDS] {
+impl From<ProgramSecond> for Vec<u64> {
     fn from(second: ProgramSecond) -> Self {
         let ProgramSecond {
             read_bytes,
@@ -311,8 +333,13 @@ impl From<ProgramSecond> for [u64; PROGRAM_FIELDS] {
             blocked_us,
             reread_bytes,
             memory_stalled_us,
+            locked_us,
+            threads_us,
+            sockets_us,
+            processes_us,
+            paused_us,
         } = second;
-        [
+        let mut all = vec![
             read_bytes,
             write_bytes,
             asked_read_bytes,
@@ -324,7 +351,15 @@ impl From<ProgramSecond> for [u64; PROGRAM_FIELDS] {
             blocked_us,
             reread_bytes,
             memory_stalled_us,
-        ]
+            locked_us,
+            threads_us,
+            sockets_us,
+            processes_us,
+            paused_us,
+        ];
+        let written = all.iter().rposition(|figure| *figure > 0).map_or(0, |last| last + 1);
+        all.truncate(written.max(*PROGRAM_FIELDS.start()));
+        all
     }
 }
 
@@ -344,6 +379,11 @@ impl ProgramSecond {
             blocked_us: self.blocked_us + other.blocked_us,
             reread_bytes: self.reread_bytes + other.reread_bytes,
             memory_stalled_us: self.memory_stalled_us + other.memory_stalled_us,
+            locked_us: self.locked_us + other.locked_us,
+            threads_us: self.threads_us + other.threads_us,
+            sockets_us: self.sockets_us + other.sockets_us,
+            processes_us: self.processes_us + other.processes_us,
+            paused_us: self.paused_us + other.paused_us,
         }
     }
     /// Bytes to and from storage.
@@ -520,7 +560,8 @@ impl WatchSecond {
                 None => exceeded.push(more.clone()),
             }
         }
-        Self { ticks: self.ticks + next.ticks, cpu, pressure, exceeded }
+        let swapped_bytes = self.swapped_bytes.zip(next.swapped_bytes).map(|(a, b)| a + b);
+        Self { ticks: self.ticks + next.ticks, cpu, pressure, exceeded, swapped_bytes }
     }
 }
 
@@ -568,10 +609,14 @@ mod tests {
     fn a_program_s_second_of_an_earlier_version_has_no_blocked_time() {
         let second = ProgramSecond { cpu_us: 5, blocked_us: 8_000_000, ..ProgramSecond::default() };
         let text = serde_json::to_string(&second).unwrap();
-        assert_eq!(text, "[0,0,0,0,5,0,0,0,8000000,0,0]");
+        assert_eq!(text, "[0,0,0,0,5,0,0,0,8000000]");
         assert_eq!(serde_json::from_str::<ProgramSecond>(&text).unwrap(), second);
-        let earlier = serde_json::from_str::<ProgramSecond>("[0,0,0,0,5,0,0,0,8000000]").unwrap();
+        let earlier = serde_json::from_str::<ProgramSecond>("[0,0,0,0,5,0,0,0,8000000,0,0]").unwrap();
         assert_eq!(earlier, second);
+        let full = ProgramSecond { paused_us: 7, ..second };
+        let text = serde_json::to_string(&full).unwrap();
+        assert_eq!(text, "[0,0,0,0,5,0,0,0,8000000,0,0,0,0,0,0,7]");
+        assert_eq!(serde_json::from_str::<ProgramSecond>(&text).unwrap(), full);
         let earlier = serde_json::from_str::<ProgramSecond>("[0,0,0,0,5,0,0,0]").unwrap();
         assert_eq!(earlier, ProgramSecond { blocked_us: 0, ..second });
         assert!(serde_json::from_str::<ProgramSecond>("[0,0]").is_err());

@@ -45,6 +45,7 @@ impl WatchRecord {
             throttles: throttles.collect(),
             programs: programs.collect(),
             queue: self.queue.clone(),
+            swap_here: self.swap_here,
             subject: self.subject,
             hidden: self.hidden,
             cost: self.cost,
@@ -93,6 +94,7 @@ impl WatchRecord {
         self.throttles.iter_mut().filter_map(|of| of.asked.as_mut()).for_each(|asked| asked.resize(end, 0));
         self.programs.iter_mut().for_each(|of| of.seconds.resize(end, ProgramSecond::default()));
         self.queue = part.queue.or(self.queue.take());
+        self.swap_here |= part.swap_here;
         let hidden = |of: &crate::HiddenProcesses| of.processes;
         self.hidden = part.hidden.into_iter().chain(self.hidden).max_by_key(hidden);
         self.cost = WatchCost {

@@ -41,4 +41,4 @@ pub use source_limit::SourceLimit;
 pub use stage::Stage;
 pub use throttle::{EXCEEDED_MIN, KernelThrottle, THROTTLE_REACHED, ThrottledQuantity, ThrottledRequests};
 pub use trial::{Ending, KnownDeviation, OtherLoad, VerifyFault, VerifyFaultKind};
-pub use watch::{WatchCause, WatchFact, WatchGain, WatchedLoop};
+pub use watch::{ApplicationAt, ThreadsWaiting, WatchCause, WatchFact, WatchGain, WatchedLoop};

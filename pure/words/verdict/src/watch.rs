@@ -92,8 +92,36 @@ pub enum WatchFact {
         each_ns: f64,
         /// Requests in flight.
         in_flight: f64,
+        /// Threads of the program that wait for another one meanwhile, on average, where requests come one after the other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        threads_behind: Option<f64>,
         /// For this share of the time.
         share_of_time: f64,
+    },
+    /// Memory is short, and the machine moves pages to its swap and back.
+    Swapped {
+        /// Bytes in a second, in both directions.
+        bytes_per_s: f64,
+        /// Whether the swap lies on this device.
+        here: bool,
+        /// For this share of the time.
+        share_of_time: f64,
+    },
+    /// The device waits for work, and this is what its program does instead.
+    ApplicationAt {
+        /// The program.
+        program: String,
+        /// What it does.
+        at: ApplicationAt,
+        /// CPUs that it uses on average.
+        cpus: f64,
+        /// Threads that wait, on average: for locks of files and semaphores, for one another, at sockets, for other processes, for the
+        /// end of a pause.
+        threads: ThreadsWaiting,
+        /// For this share of the time.
+        share_of_time: f64,
+        /// The share of the time in which the device had requests.
+        busy_share: f64,
     },
     /// The CPU quota of a program ran out.
     QuotaUsedUp {
@@ -163,6 +191,54 @@ pub enum WatchFact {
     },
 }
 
+/// What an application does while its device waits for work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApplicationAt {
+    /// It computes.
+    Computing,
+    /// It waits for a lock of a file, for a semaphore, or says itself that it waits.
+    Locks,
+    /// Its threads wait for one another.
+    Threads,
+    /// It waits at a socket: for its clients, or for what it asked of others.
+    Sockets,
+    /// It waits for other processes: at a pipe, or for a child to end.
+    Processes,
+    /// It pauses.
+    Pauses,
+}
+
+impl ApplicationAt {
+    /// As it is stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Computing => "computing",
+            Self::Locks => "locks",
+            Self::Threads => "threads",
+            Self::Sockets => "sockets",
+            Self::Processes => "processes",
+            Self::Pauses => "pauses",
+        }
+    }
+}
+
+/// Threads that wait, on average.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadsWaiting {
+    /// For a lock of a file, or a semaphore.
+    pub locks: f64,
+    /// For one another.
+    pub threads: f64,
+    /// At a socket.
+    pub sockets: f64,
+    /// For other processes.
+    pub processes: f64,
+    /// For the end of a pause.
+    pub pauses: f64,
+}
+
 impl From<WatchFact> for Fact {
     fn from(fact: WatchFact) -> Self {
         Self::Watch(fact)
@@ -218,6 +294,15 @@ pub enum WatchCause {
         /// The program.
         program: String,
     },
+    /// Memory is short, and the machine moves pages to its swap and back.
+    Swap,
+    /// The device waits for work, since its program does something else.
+    Application {
+        /// The program.
+        program: String,
+        /// What it does.
+        at: ApplicationAt,
+    },
     /// The device waits for work.
     NoWork,
 }
@@ -239,6 +324,8 @@ impl WatchCause {
             Self::Processors => "processors",
             Self::Memory { .. } => "memory",
             Self::PageCache { .. } => "page-cache",
+            Self::Swap => "swap",
+            Self::Application { at, .. } => at.name(),
             Self::NoWork => "no-work",
         }
     }

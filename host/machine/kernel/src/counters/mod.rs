@@ -6,12 +6,15 @@ mod exceeded;
 mod memory;
 mod processes;
 mod quota;
+mod swap;
+mod thread_wait;
 pub mod watching;
 
 pub use exceeded::{exceeded, exceeded_change};
 pub use memory::{MemoryReading, every_memory_limit, process_memory};
 pub use processes::{ProcessBytes, own_bytes};
 pub use quota::throttled_ns;
+pub use swap::{is_swap_on, swapped_bytes};
 
 use crate::facts::KernelView;
 use loadline_record::{DeviceCounters, MachineCpu, Pressure};

@@ -1,7 +1,10 @@
 //! Counters for who watches for long: files that stay open, and little text to read.
 
+use super::thread_wait::{WaitsFor, says_that_it_waits, waits_for};
 use crate::facts::{DeviceNumber, KernelView, control_groups_of, cpu_quota, every_group};
 use loadline_record::{KernelThrottle, ThrottledQuantity, ThrottledRequests};
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
@@ -166,26 +169,84 @@ pub struct ThreadWaits {
     pub cpu_wait_us: Option<u64>,
     /// Threads that the kernel has blocked at this moment (state D): nearly always until storage, or a limit before it, lets them go on.
     pub blocked: u64,
+    /// Threads that ran shortly before and now wait for a lock of a file, a semaphore, or what the process itself calls waiting.
+    pub locks: u64,
+    /// The same for another thread.
+    pub threads: u64,
+    /// The same at a socket.
+    pub sockets: u64,
+    /// The same for another process.
+    pub processes: u64,
+    /// The same for the end of a pause.
+    pub pauses: u64,
+}
+
+/// A thread that did not run for so many looks has no part in what its process does.
+const RESTED_LOOKS: u32 = 10;
+
+/// When the threads of a process ran.
+#[derive(Debug, Default)]
+pub struct ThreadsRan {
+    /// How often each ran so far, and how many looks ago that was another number; `None`: it was seen once.
+    threads: HashMap<OsString, (u64, Option<u32>)>,
+}
+
+impl ThreadsRan {
+    /// Takes what a thread counts now. Whether it ran shortly before.
+    fn ran(&mut self, thread: OsString, times: u64) -> bool {
+        let (before, rested) = self.threads.entry(thread).or_insert((times, None));
+        if *before != times {
+            (*before, *rested) = (times, Some(0));
+        } else if let Some(looks) = rested {
+            *looks += 1;
+        }
+        rested.is_some_and(|looks| looks <= RESTED_LOOKS)
+    }
 }
 
 /// What the threads of a process wait for.
 #[must_use]
-pub fn thread_waits(view: &KernelView, pid: u32, buffer: &mut String) -> ThreadWaits {
+pub fn thread_waits(view: &KernelView, pid: u32, ran: &mut ThreadsRan, buffer: &mut String) -> ThreadWaits {
     let mut found = ThreadWaits::default();
-    let threads = fs::read_dir(view.proc.join(pid.to_string()).join("task"));
+    let process = view.proc.join(pid.to_string());
+    let threads = fs::read_dir(process.join("task"));
     for thread in threads.into_iter().flatten().flatten().take(THREADS_MAX) {
-        if read_into(&thread.path().join("schedstat"), buffer).is_some()
-            && let Some(ns) = buffer.split_ascii_whitespace().nth(1).and_then(|field| field.parse::<u64>().ok())
+        let path = thread.path();
+        let counted = |buffer: &String| {
+            let mut fields = buffer.split_ascii_whitespace().skip(1).map(|field| field.parse::<u64>().ok());
+            Some((fields.next()??, fields.next()??))
+        };
+        let mut has_run = false;
+        if read_into(&path.join("schedstat"), buffer).is_some()
+            && let Some((ns, times)) = counted(buffer)
         {
             found.cpu_wait_us = Some(found.cpu_wait_us.unwrap_or(0) + ns / 1_000);
+            has_run = ran.ran(thread.file_name(), times);
         }
-        if read_into(&thread.path().join("stat"), buffer).is_some()
-            && let Some((_, after)) = buffer.rsplit_once(')')
-        {
-            found.blocked += u64::from(after.trim_start().starts_with('D'));
+        let state = read_into(&path.join("stat"), buffer).and_then(|()| Some(buffer.rsplit_once(')')?.1.trim_start()));
+        let state = state.and_then(|after| after.chars().next());
+        found.blocked += u64::from(state == Some('D'));
+        if state == Some('S') && has_run && read_into(&path.join("syscall"), buffer).is_some() {
+            found.take(waits_for(&process, buffer).map(|waits| match waits {
+                WaitsFor::Socket if says_that_it_waits(&process) => WaitsFor::Lock,
+                other => other,
+            }));
         }
     }
     found
+}
+
+impl ThreadWaits {
+    const fn take(&mut self, waits: Option<WaitsFor>) {
+        match waits {
+            Some(WaitsFor::Lock) => self.locks += 1,
+            Some(WaitsFor::Thread) => self.threads += 1,
+            Some(WaitsFor::Socket) => self.sockets += 1,
+            Some(WaitsFor::Process) => self.processes += 1,
+            Some(WaitsFor::Pause) => self.pauses += 1,
+            None => {}
+        }
+    }
 }
 
 fn read_into(path: &Path, buffer: &mut String) -> Option<()> {
@@ -371,8 +432,17 @@ mod tests {
         };
         state("77", 'S');
         state("78", 'D');
-        assert_eq!(thread_waits(&view, 77, &mut buffer), ThreadWaits { cpu_wait_us: Some(12), blocked: 1 });
-        assert_eq!(thread_waits(&view, 78, &mut buffer), ThreadWaits::default());
+        let mut ran = ThreadsRan::default();
+        let mut waits = || thread_waits(&view, 77, &mut ran, &mut buffer);
+        let blocked = ThreadWaits { cpu_wait_us: Some(12), blocked: 1, ..ThreadWaits::default() };
+        assert_eq!(waits(), blocked);
+        // A thread that ran since the last look is asked what it waits for, and one that did not for long is not.
+        fs::write(folder.join("task/77/syscall"), format!("{} 0x3 0x2 0x7ffd 0x7f53\n", libc::SYS_flock)).unwrap();
+        assert_eq!(waits(), blocked);
+        fs::write(folder.join("task/77/schedstat"), "900 5000 4\n").unwrap();
+        let waits: Vec<u64> = (0..=RESTED_LOOKS + 1).map(|_| waits().locks).collect();
+        assert_eq!(waits.iter().sum::<u64>(), u64::from(RESTED_LOOKS) + 1, "{waits:?}");
+        assert_eq!(thread_waits(&view, 78, &mut ran, &mut buffer), ThreadWaits::default());
         assert_eq!(process_ids(&view), [77]);
         assert_eq!(process_io(&view, 78, &mut buffer).unwrap_err().kind(), io::ErrorKind::NotFound);
     }

@@ -1,6 +1,7 @@
 //! The numbers under which files of devices are seen, and who has files there.
 
 use super::{BlockDevice, DeviceNumber, KernelView, Mount, PSEUDO_FILE_SYSTEMS, mounted_on, mounts};
+use crate::counters::is_swap_on;
 use crate::counters::watching::{DevicesUsed, devices_used};
 use loadline_record::MEMORY_FILE_SYSTEMS;
 use std::fs;
@@ -36,6 +37,12 @@ impl Places {
     #[must_use]
     pub fn used_by(&self, view: &KernelView, pid: u32) -> DevicesUsed {
         devices_used(view, pid, &self.devices, &self.unnamed)
+    }
+
+    /// Whether some of the machine's swap lies on the device of this place.
+    #[must_use]
+    pub fn has_swap(&self, view: &KernelView, place: usize) -> bool {
+        self.devices.get(place).is_some_and(|numbers| is_swap_on(view, numbers))
     }
 
     /// Whether a process has a file on any of the devices, or works in a folder there.

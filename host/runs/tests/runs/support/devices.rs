@@ -312,6 +312,25 @@ impl MemoryGroup {
     }
 }
 
+/// A device as swap of the machine, before all other.
+pub(crate) struct Swap(String);
+
+impl Swap {
+    /// One that was made for it.
+    pub(crate) fn on(device: &str) -> Option<Self> {
+        run("swapon", &["-p", "100", device])?;
+        Some(Self(device.to_owned()))
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        if run("swapoff", &[&self.0]).is_none() {
+            println!("{} is left behind as swap", self.0);
+        }
+    }
+}
+
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
         wait_until(|| fs::remove_dir(&self.0).is_ok());

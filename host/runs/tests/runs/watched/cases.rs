@@ -38,14 +38,27 @@ pub(super) struct Cause {
     /// What the verdict must contain.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     words: String,
+    /// The cause that must have most of the time, as programs read it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    at: String,
+    /// Whether threads must wait behind the one that asks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    behind: bool,
 }
 
 impl Cause {
     pub(super) fn of(names: &[&str]) -> Self {
-        Self { names: names.iter().map(|name| (*name).to_owned()).collect(), words: String::new() }
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        Self { names, words: String::new(), at: String::new(), behind: false }
     }
     pub(super) fn with_words(self, words: &str) -> Self {
         Self { words: words.to_owned(), ..self }
+    }
+    pub(super) fn at(self, cause: &str) -> Self {
+        Self { at: cause.to_owned(), ..self }
+    }
+    pub(super) fn behind(self) -> Self {
+        Self { behind: true, ..self }
     }
 }
 
@@ -65,6 +78,9 @@ struct Line {
     held_by: String,
     presumed: bool,
     causes: String,
+    /// The cause with most of the time, as programs read it.
+    at: String,
+    threads_behind: bool,
     /// It waited for CPUs that others had.
     waited_for_cpus: bool,
 }
@@ -75,7 +91,11 @@ impl Line {
             || self.waited_for_cpus && !self.truth.names.iter().any(|name| is_limit(name)) && self.named == "cpu"
     }
     fn is_named(&self) -> bool {
-        self.truth.names.contains(&self.named) && self.held_by.contains(&self.truth.words)
+        let Cause { names, words, at, behind } = &self.truth;
+        names.contains(&self.named)
+            && self.held_by.contains(words)
+            && (at.is_empty() || *at == self.at)
+            && (!behind || self.threads_behind)
     }
     /// A limit of storage, named with confidence where there is none.
     fn is_made_up(&self) -> bool {
@@ -161,6 +181,10 @@ impl Cases {
         let verdict = &summary["verdict"]["volumes"][0];
         let cells = summary["cells"].as_array().unwrap();
         let cell = cells.iter().find(|cell| cell["id"] == verdict["cell"]).expect("a verdict is about a cell");
+        let most = &cell["watch"]["causes"][0]["caused_by"];
+        let at = most["at"].as_str().or_else(|| most["kind"].as_str());
+        let facts = cell["binding"]["seen"].as_array().unwrap();
+        let threads_behind = facts.iter().any(|fact| fact["threads_behind"].as_f64().is_some());
         let causes = cell["watch"]["causes"].as_array().unwrap().iter().map(|cause| {
             format!("{} {:.0} %", cause["cause"].as_str().unwrap(), cause["share"].as_f64().unwrap() * 100.0)
         });
@@ -172,6 +196,8 @@ impl Cases {
             held_by: verdict["held_by"].as_str().unwrap_or_default().to_owned(),
             presumed: cell["binding"]["presumed"].as_bool().unwrap_or(false),
             causes: causes.join("; "),
+            at: at.unwrap_or_default().to_owned(),
+            threads_behind,
             waited_for_cpus: waited_for_cpus(record) >= CPU_WAITED,
         });
     }

@@ -3,7 +3,7 @@
 use super::cases::{Cases, Cause};
 use crate::limits::Storage;
 use crate::support::applications::{Application, PostgreSql};
-use crate::support::devices::{Group, MemoryGroup, Mount, Quota, run};
+use crate::support::devices::{Group, MemoryGroup, Mount, Quota, Swap, run};
 use crate::support::emulated::Attached;
 use crate::support::environment;
 use loadline_disk::{BurstCredits, Fullness};
@@ -177,6 +177,8 @@ pub(super) fn all() -> Vec<Case> {
     neighbours(&mut list);
     elsewhere(&mut list);
     small_page_caches(&mut list);
+    applications(&mut list);
+    swap(&mut list);
     nothing(&mut list);
     list.0
 }
@@ -425,6 +427,72 @@ fn small_page_caches(list: &mut CaseList) {
                 Some(application)
             };
             on_files(cases, case, QUICK, start, Cause::of(&["memory"]).with_words("memory limit"))
+        });
+    }
+}
+
+/// Applications that read a block now and then, and spend their time elsewhere.
+fn applications(list: &mut CaseList) {
+    for (at, what, cause) in [
+        ("flock", "four processes take turns by flock", "locks"),
+        ("lockf", "four processes take turns by fcntl", "locks"),
+        ("asks", "a client that waits for a server's answers", "sockets"),
+        ("polls", "a client that selects", "sockets"),
+        ("serves", "a server whose client asks rarely", "sockets"),
+        ("receives", "workers behind a thread that receives", "sockets"),
+        ("piped", "a reader of a slow pipe", "processes"),
+        ("child", "a program that runs another", "processes"),
+        ("sleeps", "a program that pauses", "pauses"),
+        ("pool", "workers behind a thread that pauses", "pauses"),
+        ("computes", "a program that computes", "computing"),
+    ] {
+        list.light(what, move |cases, case| {
+            let start = |folder: &Path| application(folder, at);
+            on_files(cases, case, SLOW, start, Cause::of(&["arrival"]).at(cause))
+        });
+    }
+    list.light("eight threads behind one lock", move |cases, case| {
+        on_files(cases, case, SLOW, |folder| application(folder, "lock"), Cause::of(&["latency"]).behind())
+    });
+    for (what, script, clients) in [
+        ("PostgreSQL, clients that update one row", "update pgbench_branches set bbalance = 1 where bid = 1", "8"),
+        (
+            "PostgreSQL, clients that lock a table",
+            "lock table pgbench_tellers; update pgbench_branches set bbalance = 1 where bid = 2",
+            "6",
+        ),
+    ] {
+        list.alone(what, move |cases, case| {
+            let start = |folder: &Path| {
+                let file = folder.join("held.sql");
+                let held = format!("begin; {script}; select pg_sleep(0.1); end;\n");
+                std::fs::write(&file, held).ok()?;
+                postgresql(folder, &["-c", clients, "-n", "-f", file.to_str()?])
+            };
+            on_files(cases, case, SLOW, start, Cause::of(&["arrival"]).at("locks"))
+        });
+    }
+}
+
+fn application(folder: &Path, at: &str) -> Option<Application> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/runs/watched/application.py");
+    Application::shell(&format!("exec python3 {} {} {at}", script.display(), folder.display()))
+}
+
+/// Memory that is short: what a program uses goes to swap and comes back.
+fn swap(list: &mut CaseList) {
+    for mib in [48_u64, 64] {
+        list.alone(format!("swap, {mib} MiB of memory"), move |cases, case| {
+            let disk = emulated(&one_disk(QUICK), BurstCredits::FULL)?;
+            let node = disk.node("data");
+            run("mkswap", &[&node])?;
+            let _swap = Swap::on(&node)?;
+            let group = MemoryGroup::new(&format!("swapping-{mib}"), mib)?;
+            let uses = "import random; used = bytearray(128 << 20)\nwhile True: used[random.randrange(len(used))] = 1";
+            let _application = group.within(|| Application::shell(&format!("exec python3 -c '{uses}'")))?;
+            std::thread::sleep(std::time::Duration::from_secs(5));
+            cases.watch(case, &node, None, Cause::of(&["memory"]).at("swap"));
+            Some(())
         });
     }
 }

@@ -99,7 +99,9 @@ impl Watched<'_> {
         }
         let waits = waited(&self.watch.causes);
         match step {
-            WatchNext::LookElsewhere if waits >= ELSEWHERE => Some(Violation::PassedOver { cell: self.id(), waits }),
+            next if next.storage_changes_nothing() && waits >= ELSEWHERE => {
+                Some(Violation::PassedOver { cell: self.id(), waits })
+            }
             WatchNext::Step { step: WatchStep::FasterAnswers, .. }
                 if self.watch.outstanding.is_some_and(|depth| depth >= MANY_OUTSTANDING) =>
             {

@@ -1,7 +1,9 @@
 //! A watch second by second, and what each second is put down to.
 
 use super::level::Level;
-use loadline_record::{Ceiling, CellRecord, Limit, ProgramSecond, SecondLimit, WatchRecord, WatchTick, WatchedSecond};
+use loadline_record::{
+    ApplicationAt, Ceiling, CellRecord, Limit, ProgramSecond, SecondLimit, WatchRecord, WatchTick, WatchedSecond,
+};
 
 /// A declared ceiling is reached from here on.
 const DECLARED_REACHED: f64 = 0.97;
@@ -34,6 +36,17 @@ const CACHE_FACTOR: f64 = 5.0;
 /// And at least so many bytes a second.
 const CACHE_BYTES_PER_S: f64 = 1e6;
 
+/// Swapping that moves less than this in a second holds nobody.
+const SWAPPED_BYTES_PER_S: f64 = 1e6;
+/// Swapping that is this much of a device's bytes is what the device is busy with.
+const SWAPPED_MIN: f64 = 0.5;
+/// Tasks that wait for memory for this share of the time are held by that.
+const MEMORY_STALLED: f64 = 0.3;
+/// A program that computes for this share of the time in which its device has nothing to do is not waited for by anything else.
+const COMPUTED: f64 = 0.7;
+/// What threads of a program wait for is what the program is at, if one of them does for this share of that time.
+const WAITED_AT: f64 = 0.5;
+
 /// What a second is put down to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cause {
@@ -47,6 +60,8 @@ pub(super) enum Cause {
     Queue,
     /// The page cache of a program is too small, by its place.
     Memory(usize),
+    /// The machine's swap.
+    Swap,
     /// A rate at which it stops though more waits.
     Level,
     /// The same after a higher one.
@@ -61,6 +76,8 @@ pub(super) enum Cause {
     Processors,
     /// A program that reads from the page cache, by its place.
     Cache(usize),
+    /// A program that does something else while the storage waits for it, by its place.
+    Application(usize, ApplicationAt),
     /// Nothing: the storage waits for the application.
     Nothing,
 }
@@ -307,8 +324,41 @@ impl Second<'_> {
         match (ran_out, waits) {
             (true, _) => Cause::Quota(place),
             (_, true) => Cause::Processors,
-            _ => Cause::Nothing,
+            _ if self.waits_for_memory(did) => Cause::Swap,
+            _ => self.application(did, share).map_or(Cause::Nothing, |at| Cause::Application(place, at)),
         }
+    }
+
+    /// Whether the machine moves pages to its swap and back, and tasks wait for that.
+    fn waits_for_memory(&self, did: ProgramSecond) -> bool {
+        let stalled = did.memory_stalled_us as f64 >= self.moment.seconds * 1e6 * MEMORY_STALLED;
+        stalled && self.swapped().is_some()
+    }
+
+    /// Bytes a second that the machine moves to its swap and back, where that is much.
+    fn swapped(&self) -> Option<f64> {
+        let bytes = self.watch.seconds[self.place].swapped_bytes? as f64;
+        Some(bytes / self.moment.seconds).filter(|rate| *rate >= SWAPPED_BYTES_PER_S)
+    }
+
+    /// What a program is at for most of the time in which its device has nothing to do, this share of the second. A lock comes first: who
+    /// waits for it can do nothing else. Threads that wait for one another say something only if none of them waits for what is outside.
+    fn application(&self, did: ProgramSecond, share: f64) -> Option<ApplicationAt> {
+        let needed = self.moment.seconds * 1e6 * share;
+        let is_at = |us: u64| us as f64 >= needed * WAITED_AT && us > 0;
+        if is_at(did.locked_us) {
+            return Some(ApplicationAt::Locks);
+        }
+        if did.cpu_us as f64 >= needed * COMPUTED && did.cpu_us > 0 {
+            return Some(ApplicationAt::Computing);
+        }
+        let outside = [
+            (did.sockets_us, ApplicationAt::Sockets),
+            (did.processes_us, ApplicationAt::Processes),
+            (did.paused_us, ApplicationAt::Pauses),
+        ];
+        let most = outside.into_iter().max_by_key(|(us, _)| *us).filter(|(us, _)| is_at(*us));
+        most.map(|(_, at)| at).or_else(|| is_at(did.threads_us).then_some(ApplicationAt::Threads))
     }
 
     /// Whether making writes durable is what is waited for: flushes take much of the time, or writes and flushes follow one another.
@@ -325,7 +375,10 @@ impl Second<'_> {
     }
 
     fn waiting(&self) -> Cause {
+        let is_swapping =
+            self.watch.swap_here && self.swapped().is_some_and(|rate| rate >= self.moment.bytes_per_s() * SWAPPED_MIN);
         match self.own {
+            _ if is_swapping => Cause::Swap,
             _ if self.flushes() => Cause::Flush,
             Some(place) if self.seen.reread(place).is_some() => Cause::Memory(place),
             _ => Cause::Answers,

@@ -3,12 +3,17 @@
 use super::course::{Cause, Moment, is_of_machine};
 use super::level::Level;
 use loadline_record::{
-    AnswersInClusters, Binding, CellRecord, Evidence, Limit, ProgramSecond, Rate, ThrottledQuantity, WatchFact,
-    WatchRecord, WatchTick, WatchedProgram,
+    AnswersInClusters, ApplicationAt, Binding, CellRecord, Evidence, Limit, ProgramSecond, Rate, ThreadsWaiting,
+    ThrottledQuantity, WatchFact, WatchRecord, WatchTick, WatchedProgram,
 };
 
 /// A volume that asks for less than this of a machine's limit reaches it with others.
 const SHARED_BELOW: f64 = 0.9;
+
+/// Where so many requests are in flight, one comes after the other.
+const ONE_AT_A_TIME: f64 = 1.25;
+/// Fewer threads that wait behind another one are not worth a word.
+const BEHIND_MIN: f64 = 0.9;
 
 /// All that was seen of a cell.
 pub(super) struct Seen<'a> {
@@ -109,7 +114,12 @@ impl Seen<'_> {
             },
             Cause::Answers => {
                 let each_ns = (total.read_ms + total.write_ms) as f64 * 1e6 / total.requests().max(1) as f64;
-                WatchFact::AnswersAwaited { each_ns, in_flight, share_of_time }
+                WatchFact::AnswersAwaited {
+                    each_ns,
+                    in_flight,
+                    threads_behind: self.threads_behind(in_flight),
+                    share_of_time,
+                }
             }
             Cause::Quota(place) => {
                 let sum = sum(&self.watch.programs[place]);
@@ -128,6 +138,11 @@ impl Seen<'_> {
                     storage_bytes_per_s: sum.read_bytes as f64 / length_s,
                 }
             }
+            Cause::Swap => {
+                let swapped: u64 = self.watch.seconds.iter().filter_map(|second| second.swapped_bytes).sum();
+                WatchFact::Swapped { bytes_per_s: swapped as f64 / length_s, here: self.watch.swap_here, share_of_time }
+            }
+            Cause::Application(place, at) => self.application_at(place, at, busy_share),
             Cause::Nothing => {
                 let duration_ns = (length_s * 1e9) as u64;
                 let idle = self.watch.subject.filter(|place| asked_nothing(&self.watch.programs[*place]));
@@ -139,6 +154,33 @@ impl Seen<'_> {
             }
         }
         .into()
+    }
+
+    /// What a program does instead of asking for storage.
+    fn application_at(&self, place: usize, at: ApplicationAt, busy_share: f64) -> WatchFact {
+        let (sum, length_us) = (sum(&self.watch.programs[place]), self.length_s() * 1e6);
+        let mean = |us: u64| us as f64 / length_us;
+        WatchFact::ApplicationAt {
+            program: self.watch.programs[place].name.clone(),
+            at,
+            cpus: mean(sum.cpu_us),
+            threads: ThreadsWaiting {
+                locks: mean(sum.locked_us),
+                threads: mean(sum.threads_us),
+                sockets: mean(sum.sockets_us),
+                processes: mean(sum.processes_us),
+                pauses: mean(sum.paused_us),
+            },
+            share_of_time: self.share,
+            busy_share,
+        }
+    }
+
+    /// Threads that wait for locks or for one another while their program asks for one thing after the other.
+    fn threads_behind(&self, in_flight: f64) -> Option<f64> {
+        let sum = sum(&self.watch.programs[self.watch.principal()?]);
+        let behind = (sum.locked_us + sum.threads_us) as f64 / 1e6 / self.length_s();
+        (in_flight <= ONE_AT_A_TIME && behind >= BEHIND_MIN).then_some(behind)
     }
 
     /// That a program reads again what was in memory before.

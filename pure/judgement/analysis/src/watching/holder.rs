@@ -2,7 +2,7 @@
 
 use crate::device_throttle::HeldBy;
 use crate::summary::CauseShare;
-use loadline_record::{Limit, MemoryLimit, ShortQueue};
+use loadline_record::{ApplicationAt, Limit, MemoryLimit, ShortQueue};
 use serde::{Deserialize, Serialize};
 
 /// What holds a watched device.
@@ -47,6 +47,9 @@ pub enum WatchHeld {
         /// The memory limit of the program's control group that it is, where it is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         memory: Option<Box<MemoryLimit>>,
+        /// Whether the machine moves pages to its swap and back.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        swap: bool,
         /// For this share of the time.
         share_of_time: f64,
     },
@@ -125,6 +128,13 @@ pub enum WatchNext {
     },
     /// Look elsewhere: other storage changes nothing.
     LookElsewhere,
+    /// See to what the application does instead of asking for storage.
+    Application {
+        /// What it does.
+        at: ApplicationAt,
+        /// The share of the time that faster storage saves at most; 0 where it changes nothing.
+        storage_saves: f64,
+    },
     /// A step that moves the limit.
     Step {
         /// Which.
@@ -140,6 +150,7 @@ impl WatchNext {
     pub fn storage_changes_nothing(&self) -> bool {
         match self {
             Self::LookElsewhere => true,
+            Self::Application { storage_saves, .. } => *storage_saves == 0.0,
             Self::Step { step, storage_saves } => *step == WatchStep::KeepStorage || *storage_saves == Some(0.0),
             Self::LiftThrottle | Self::LiftSetting | Self::WatchAtWork { .. } | Self::SeeProgram { .. } => false,
         }

@@ -128,6 +128,7 @@ pub(crate) fn judge(cell: &CellRecord, cells: &[CellRecord]) -> Option<Judged> {
         Cause::Queue => Some(SecondLimit::Queue),
         Cause::Quota(place) => Some(SecondLimit::Quota(place)),
         Cause::Memory(place) => Some(SecondLimit::Memory(place)),
+        Cause::Swap => watch.principal().map(SecondLimit::Memory),
         _ => None,
     };
     let standing = standing.and_then(|limit| watch.limit_of(limit, device));
@@ -167,17 +168,22 @@ fn shares(all: &[Moment]) -> Vec<(Cause, f64)> {
 /// answers and flushes together take half of what both have.
 fn binding_cause(shares: &[(Cause, f64)]) -> Cause {
     let of = |is: fn(Cause) -> bool| shares.iter().filter(|(cause, _)| is(*cause)).map(|(_, share)| share).sum::<f64>();
-    let waiting = of(|cause| matches!(cause, Cause::Flush | Cause::Answers | Cause::Memory(_)));
-    let idle = of(|cause| cause == Cause::Nothing);
+    let waiting = of(|cause| matches!(cause, Cause::Flush | Cause::Answers | Cause::Memory(_) | Cause::Swap));
+    let idle = of(|cause| matches!(cause, Cause::Nothing | Cause::Application(..)));
     let enough = |(cause, share): &&(Cause, f64)| match cause {
         Cause::Throttle(_) | Cause::Exceeded(_) | Cause::Declared(_) | Cause::Queue | Cause::Level | Cause::Burst => {
             *share >= BINDING_MIN
         }
         Cause::Quota(_) | Cause::Processors | Cause::Cache(_) => *share >= ELSEWHERE_MIN,
-        Cause::Flush | Cause::Answers | Cause::Memory(_) => waiting >= idle,
-        Cause::Nothing => false,
+        Cause::Flush | Cause::Answers | Cause::Memory(_) | Cause::Swap => waiting >= idle,
+        Cause::Nothing | Cause::Application(..) => false,
     };
-    shares.iter().find(enough).map_or(Cause::Nothing, |(cause, _)| *cause)
+    // What a program does instead is worth a name if it does that for long.
+    let instead = || {
+        let most = shares.iter().find(|(cause, _)| matches!(cause, Cause::Nothing | Cause::Application(..)));
+        most.filter(|(_, share)| *share >= ELSEWHERE_MIN)
+    };
+    shares.iter().find(enough).or_else(instead).map_or(Cause::Nothing, |(cause, _)| *cause)
 }
 
 fn view(
@@ -266,6 +272,7 @@ impl Cause {
             Self::Declared(limit) => WatchCause::DeclaredLimit { limit },
             Self::Queue => watch.queue.clone().map_or(WatchCause::Level, |queue| WatchCause::Queue { queue }),
             Self::Memory(place) => WatchCause::Memory { program: program(place) },
+            Self::Swap => WatchCause::Swap,
             Self::Level => WatchCause::Level,
             Self::Burst => WatchCause::LevelAfterBurst,
             Self::Flush => WatchCause::Flushes,
@@ -273,6 +280,7 @@ impl Cause {
             Self::Quota(place) => WatchCause::Quota { program: program(place) },
             Self::Processors => WatchCause::Processors,
             Self::Cache(place) => WatchCause::PageCache { program: program(place) },
+            Self::Application(place, at) => WatchCause::Application { program: program(place), at },
             Self::Nothing => WatchCause::NoWork,
         }
     }
@@ -290,9 +298,9 @@ impl Cause {
             Self::Flush => Some(Limit::Flush),
             Self::Answers => Some(Limit::Latency),
             Self::Quota(_) | Self::Processors => Some(Limit::Cpu),
-            Self::Memory(_) => Some(Limit::Memory),
+            Self::Memory(_) | Self::Swap => Some(Limit::Memory),
             Self::Cache(_) => Some(Limit::Cache),
-            Self::Nothing => Some(Limit::Arrival),
+            Self::Nothing | Self::Application(..) => Some(Limit::Arrival),
         }
     }
 }

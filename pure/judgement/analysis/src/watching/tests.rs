@@ -1,5 +1,6 @@
 //! Constructed samples, each with the cause that it must be put down to.
 
+mod application;
 mod memory;
 mod quota;
 mod shares;

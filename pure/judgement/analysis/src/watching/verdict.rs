@@ -9,7 +9,7 @@ use crate::verdict_block::{
     Advised, Because, Certainty, Holder, Reached, VerdictBlock, VerdictFigure, VerdictSubject, VolumeVerdict,
 };
 use crate::words::{VOLUMES_MAX, block, percent};
-use loadline_record::{Binding, HiddenProcesses, Limit, SourceLimit};
+use loadline_record::{Binding, HiddenProcesses, Limit, SourceLimit, WatchCause};
 
 /// A program that moves so much of the device's bytes is worth a name.
 const OTHERS_SHARE: f64 = 0.5;
@@ -106,7 +106,9 @@ fn holder(cell: &CellSummary) -> WatchHolder {
             _ => (None, None),
         };
         let throttle = cell.held_by.clone();
-        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle, queue, memory, share_of_time }
+        let swap =
+            matches!(sides.of_storage, Some(CauseShare { cause: WatchCause::Swap, .. })) && limit == Limit::Memory;
+        WatchHeld::Storage { limit, ceiling_iops, presumed, throttle, queue, memory, swap, share_of_time }
     } else {
         WatchHeld::Other { limit: binding.limit, cause: sides.of_others.cloned() }
     };
@@ -133,6 +135,12 @@ fn next(cell: &CellSummary) -> Option<WatchNext> {
         return Some(WatchNext::SeeProgram { other });
     }
     let sides = Sides::of(watch);
+    if let (Limit::Arrival, Some(CauseShare { cause: WatchCause::Application { at, .. }, .. })) =
+        (binding.limit, sides.of_others)
+    {
+        let storage_saves = if sides.is_elsewhere() { 0.0 } else { sides.storage };
+        return Some(WatchNext::Application { at: *at, storage_saves });
+    }
     let step = match binding.limit {
         Limit::Arrival if sides.is_elsewhere() => return Some(WatchNext::LookElsewhere),
         Limit::DiskIops => WatchStep::MoreIops,

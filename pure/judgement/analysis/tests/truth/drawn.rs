@@ -200,6 +200,10 @@ pub(crate) fn watched(draw: &mut Draw) -> RunRecord {
             quota_used_up: phase.quota,
             cpu_us: 200_000,
             cpu_wait_us: draw.of(&[0, 0, 900_000]),
+            locked_us: phase.locked_us,
+            threads_us: phase.threads_us,
+            sockets_us: phase.sockets_us,
+            memory_stalled_us: draw.of(&[0, 0, 500_000]),
             ..ProgramSecond::default()
         });
         ticks.extend(own);
@@ -226,9 +230,11 @@ pub(crate) fn watched(draw: &mut Draw) -> RunRecord {
         seconds: programs,
         ..WatchedProgram::default()
     };
+    let swapped_bytes = draw.of(&[None, Some(0), Some(20_000_000)]);
     let watch = WatchRecord {
         ticks,
-        seconds: vec![WatchSecond { ticks: 10, ..WatchSecond::default() }; seconds],
+        seconds: vec![WatchSecond { ticks: 10, swapped_bytes, ..WatchSecond::default() }; seconds],
+        swap_here: draw.one_in(3),
         throttles: if draw.one_in(2) {
             vec![WatchedThrottle { limit: throttle, asked: Some(asked) }]
         } else {
@@ -257,6 +263,9 @@ struct Phase {
     worked: u64,
     at_throttle: bool,
     reread: f64,
+    locked_us: u64,
+    threads_us: u64,
+    sockets_us: u64,
     quota: u64,
 }
 
@@ -272,6 +281,9 @@ impl Phase {
             worked: draw.of(&[10, 10, 6, 3, 1]),
             at_throttle: draw.one_in(3),
             reread: draw.of(&[0.0, 0.0, 0.3, 0.8, 3.0]),
+            locked_us: draw.of(&[0, 0, 2_000_000]),
+            threads_us: draw.of(&[0, 3_000_000]),
+            sockets_us: draw.of(&[0, 800_000]),
             quota: draw.of(&[0, 0, 0, 2, 9]),
         }
     }
