@@ -103,6 +103,20 @@ fn course_width(width: usize) -> usize {
     width.saturating_sub(NAME + 1 + FIGURE + 2 + 1 + FIGURE).min(LIVE_WINDOW_S)
 }
 
+/// Worth up to which a figure is always there.
+const WORTH_ALWAYS: u8 = 2;
+
+/// Lines that the rows of a volume take with the figures that are always there.
+pub(super) fn lines_needed(frames: &[LiveFrame], name: &str) -> usize {
+    let of_minute = minute(frames);
+    let is_seen = |figure: &&Figure| {
+        let mut own = of_minute.iter().filter_map(|frame| volume(frame, name));
+        figure.worth <= WORTH_ALWAYS && own.any(|volume| (figure.of)(volume).is_some())
+    };
+    let has_causes = of_minute.iter().any(|frame| volume(frame, name).is_some_and(|of| of.cause_now.is_some()));
+    1 + FIGURES.iter().filter(is_seen).count() + usize::from(has_causes)
+}
+
 /// The rows of a volume, at most so many: the heading, its figures, and what each moment went to.
 pub(super) fn rows(frames: &[LiveFrame], name: &str, width: usize, lines: usize, unicode: bool) -> Vec<StyledLine> {
     let Some(now) = frames.last().and_then(|frame| volume(frame, name)) else { return Vec::new() };

@@ -1,6 +1,6 @@
 //! The screen: frames, what the user chose and a size in, lines out. What is of most worth comes first; what does not fit is left out whole.
 
-use super::figures::{letter, minute, rows, short, strip};
+use super::figures::{letter, lines_needed, minute, rows, short, strip};
 use super::keys::{LiveState, Order, ScreenOf, VIEWS};
 use super::line::{Emphasis, StyledLine, broken, narrow};
 use super::{Said, clock, step_words, time};
@@ -46,9 +46,6 @@ pub struct LiveScreen<'a> {
     /// Whether blocks may be drawn; else letters of ASCII.
     pub unicode: bool,
 }
-
-/// Lines of what is always there: a heading, latencies, rates, what is outstanding, and causes.
-const FIGURE_LINES: usize = 7;
 
 /// Lines that belong together.
 struct Block {
@@ -217,7 +214,8 @@ impl LiveScreen<'_> {
                 let step: Vec<StyledLine> = frame.step.iter().map(step).collect();
                 // The course comes before all that follows; of a run, what is measured has half of the room.
                 let taken = step.len() + shares.len();
-                let beside = (room / 2).min(room.saturating_sub(taken + FIGURE_LINES));
+                let needed = volume.map_or(0, |of| lines_needed(frames, &of.name));
+                let beside = (room / 2).min(room.saturating_sub(taken + needed));
                 let half = if frame.cells.is_empty() { 0 } else { (frame.cells.len() + 2).min(beside) };
                 let figures = figures(room.saturating_sub(taken + half));
                 let cells = cells(frame, self.width, room.saturating_sub(taken + figures.len() + 2));
