@@ -99,7 +99,7 @@ impl Watched<'_> {
         }
         let waits = waited(&self.watch.causes);
         match step {
-            next if next.storage_changes_nothing() && waits >= ELSEWHERE => {
+            WatchNext::LookElsewhere | WatchNext::Application { storage_saves: 0.0, .. } if waits >= ELSEWHERE => {
                 Some(Violation::PassedOver { cell: self.id(), waits })
             }
             WatchNext::Step { step: WatchStep::FasterAnswers, .. }

@@ -178,11 +178,8 @@ fn binding_cause(shares: &[(Cause, f64)]) -> Cause {
         Cause::Flush | Cause::Answers | Cause::Memory(_) | Cause::Swap => waiting >= idle,
         Cause::Nothing | Cause::Application(..) => false,
     };
-    // What a program does instead is worth a name if it does that for long.
-    let instead = || {
-        let most = shares.iter().find(|(cause, _)| matches!(cause, Cause::Nothing | Cause::Application(..)));
-        most.filter(|(_, share)| *share >= ELSEWHERE_MIN)
-    };
+    // Else the device waits for work, and what its program does instead is named if that has more of the time than nothing has.
+    let instead = || shares.iter().find(|(cause, _)| matches!(cause, Cause::Nothing | Cause::Application(..)));
     shares.iter().find(enough).or_else(instead).map_or(Cause::Nothing, |(cause, _)| *cause)
 }
 
