@@ -192,14 +192,14 @@ pub struct ThreadsRan {
 }
 
 impl ThreadsRan {
-    /// Takes what a thread counts now. Whether it ran shortly before.
-    fn ran(&mut self, thread: OsString, times: u64) -> bool {
-        let (before, rested) = self.threads.entry(thread).or_insert((times, None));
-        if *before != times {
-            (*before, *rested) = (times, Some(0));
-        } else if let Some(looks) = rested {
-            *looks += 1;
-        }
+    /// Takes what a thread counts now, beside what it counted in the look before. Whether it ran shortly before.
+    fn ran(&mut self, thread: OsString, times: u64, before: &Self) -> bool {
+        let rested = match before.threads.get(&thread) {
+            Some((counted, _)) if *counted != times => Some(0),
+            Some((_, rested)) => rested.map(|looks| looks + 1),
+            None => None,
+        };
+        self.threads.insert(thread, (times, rested));
         rested.is_some_and(|looks| looks <= RESTED_LOOKS)
     }
 }
@@ -208,6 +208,8 @@ impl ThreadsRan {
 #[must_use]
 pub fn thread_waits(view: &KernelView, pid: u32, ran: &mut ThreadsRan, buffer: &mut String) -> ThreadWaits {
     let mut found = ThreadWaits::default();
+    // Threads that ended are forgotten.
+    let before = std::mem::take(ran);
     let process = view.proc.join(pid.to_string());
     let threads = fs::read_dir(process.join("task"));
     for thread in threads.into_iter().flatten().flatten().take(THREADS_MAX) {
@@ -221,7 +223,7 @@ pub fn thread_waits(view: &KernelView, pid: u32, ran: &mut ThreadsRan, buffer: &
             && let Some((ns, times)) = counted(buffer)
         {
             found.cpu_wait_us = Some(found.cpu_wait_us.unwrap_or(0) + ns / 1_000);
-            has_run = ran.ran(thread.file_name(), times);
+            has_run = ran.ran(thread.file_name(), times, &before);
         }
         let state = read_into(&path.join("stat"), buffer).and_then(|()| Some(buffer.rsplit_once(')')?.1.trim_start()));
         let state = state.and_then(|after| after.chars().next());
@@ -442,6 +444,9 @@ mod tests {
         fs::write(folder.join("task/77/schedstat"), "900 5000 4\n").unwrap();
         let waits: Vec<u64> = (0..=RESTED_LOOKS + 1).map(|_| waits().locks).collect();
         assert_eq!(waits.iter().sum::<u64>(), u64::from(RESTED_LOOKS) + 1, "{waits:?}");
+        fs::remove_dir_all(folder.join("task/78")).unwrap();
+        assert_eq!(thread_waits(&view, 77, &mut ran, &mut buffer).blocked, 0);
+        assert_eq!(ran.threads.len(), 1, "a thread that ended is forgotten");
         assert_eq!(thread_waits(&view, 78, &mut ran, &mut buffer), ThreadWaits::default());
         assert_eq!(process_ids(&view), [77]);
         assert_eq!(process_io(&view, 78, &mut buffer).unwrap_err().kind(), io::ErrorKind::NotFound);
