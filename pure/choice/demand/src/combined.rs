@@ -160,7 +160,8 @@ pub(crate) fn combined(
     };
     if chosen.len() <= DEVICES_MAX {
         let devices: Vec<&str> = chosen.iter().map(String::as_str).collect();
-        notes.extend(consistency::hold(&mut blocks, &devices));
+        let disagreements = consistency::hold(&mut blocks, &devices);
+        notes.extend(disagreements.iter().map(|(device, found)| format!("{device}: {found}")));
     }
     let left_out: Vec<&str> = all.difference(&chosen).map(String::as_str).collect();
     if chosen.len() > 1 {

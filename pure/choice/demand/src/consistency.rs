@@ -61,9 +61,50 @@ impl Sums {
     }
 }
 
-/// Holds the figures of each chosen device against each other, takes back those that cannot be, and says both.
-pub(crate) fn hold(blocks: &mut [Block], devices: &[&str]) -> Vec<String> {
-    let mut notes = Vec::new();
+/// Two figures of a device that cannot both be, as means over the file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Disagreement {
+    /// Bytes a second; the second are those of requests with their sizes.
+    Bytes(f64, f64),
+    /// Requests and bytes a second whose size no disk has.
+    Size(f64, f64),
+    /// Requests in flight; the second are those of rates and latencies.
+    InFlight(f64, f64),
+    /// The share of the time in which it is busy, and requests in flight.
+    Busy(f64, f64),
+}
+
+impl std::fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Bytes(own, sized) => write!(
+                f,
+                "the file has {:.0} KiB a second, and its requests with their sizes come to {:.0} KiB: the latter count",
+                own / 1024.0,
+                sized / 1024.0
+            ),
+            Self::Size(requests, bytes) => write!(
+                f,
+                "{requests:.2} requests and {bytes:.0} bytes a second come to {:.0} bytes a request, which no disk has: one of them has \
+                 another unit than is taken, so say the need yourself",
+                bytes / requests
+            ),
+            Self::InFlight(own, by_latency) => write!(
+                f,
+                "the file has {own:.2} requests in flight, and rates and latencies come to {by_latency:.2}: nothing rests on either"
+            ),
+            Self::Busy(busy, in_flight) => write!(
+                f,
+                "busy for {:.0} % of the time, and {in_flight:.2} requests in flight on average: nothing rests on the latter",
+                100.0 * busy
+            ),
+        }
+    }
+}
+
+/// Holds the figures of each chosen device against each other, takes back those that cannot be, and gives both with the device.
+pub(crate) fn hold(blocks: &mut [Block], devices: &[&str]) -> Vec<(String, Disagreement)> {
+    let mut found = Vec::new();
     for device in devices {
         let rows = blocks.iter().flat_map(|block| {
             block.rows.iter().filter(|(name, _)| name == device).map(|(_, row)| (block.length_s, row))
@@ -79,12 +120,7 @@ pub(crate) fn hold(blocks: &mut [Block], devices: &[&str]) -> Vec<String> {
         };
         let mean = |sum: f64| sum / sums.time_s;
         if let Some(sized) = sums.sized_bytes.filter(|sized| !are_same(*sized, sums.bytes, BYTES_SAME * sums.time_s)) {
-            let kib = |bytes: f64| bytes / 1024.0;
-            notes.push(format!(
-                "{device}: {:.0} KiB a second are told, and its requests with their sizes come to {:.0} KiB: the latter count",
-                kib(mean(sums.bytes)),
-                kib(mean(sized)),
-            ));
+            found.push(((*device).to_owned(), Disagreement::Bytes(mean(sums.bytes), mean(sized))));
             change(&|row| {
                 let (own, sized) = (row.bytes_per_s(), row.sized_bytes_per_s.unwrap_or(0.0));
                 if own > 0.0 {
@@ -95,47 +131,35 @@ pub(crate) fn hold(blocks: &mut [Block], devices: &[&str]) -> Vec<String> {
         } else if sums.bytes > 0.0 {
             let size = sums.bytes / sums.requests;
             if !(0.98 * SECTOR..=SIZE_MAX).contains(&size) {
-                notes.push(format!(
-                    "{device}: {:.2} requests and {:.0} bytes a second come to {size:.0} bytes a request, which no disk has: one of them has \
-                     another unit than is taken, so say the need yourself",
-                    mean(sums.requests),
-                    mean(sums.bytes),
-                ));
+                found.push(((*device).to_owned(), Disagreement::Size(mean(sums.requests), mean(sums.bytes))));
             }
         }
         if let Some((in_flight, by_latency)) = sums.in_flight.zip(sums.by_latency)
             && !are_same(in_flight, by_latency, IN_FLIGHT_SAME * sums.time_s)
         {
-            notes.push(format!(
-                "{device}: {:.2} requests in flight are told, and rates and latencies come to {:.2}: nothing rests on either",
-                mean(in_flight),
-                mean(by_latency)
-            ));
+            found.push(((*device).to_owned(), Disagreement::InFlight(mean(in_flight), mean(by_latency))));
             change(&|row| (row.in_flight, row.latency_ns) = (None, None));
         } else if let Some((busy, in_flight)) = sums.busy.zip(sums.in_flight)
-            // Whoever has a request in flight is busy.
+            // A device with a request in flight is busy.
             && busy > in_flight * (1.0 + SAME) + IN_FLIGHT_SAME * sums.time_s
         {
-            notes.push(format!(
-                "{device}: busy for {:.0} % of the time, and {:.2} requests in flight on average: nothing rests on the latter",
-                100.0 * mean(busy),
-                mean(in_flight)
-            ));
+            found.push(((*device).to_owned(), Disagreement::Busy(mean(busy), mean(in_flight))));
             change(&|row| row.in_flight = None);
         }
     }
-    notes
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn held(row: DemandInterval) -> (DemandInterval, Vec<String>) {
+    fn held(row: DemandInterval) -> (DemandInterval, Vec<Disagreement>) {
         let block = || Block { length_s: 60.0, rows: vec![("sdb".to_owned(), row)] };
         let mut blocks = vec![block(), block(), block()];
-        let notes = hold(&mut blocks, &["sdb"]);
-        (blocks[0].rows[0].1, notes)
+        let found = hold(&mut blocks, &["sdb"]);
+        assert!(found.iter().all(|(device, _)| device == "sdb"));
+        (blocks[0].rows[0].1, found.into_iter().map(|(_, disagreement)| disagreement).collect())
     }
 
     /// 500 requests of 8 KiB a second, each of 4 ms: two in flight.
@@ -161,53 +185,49 @@ mod tests {
             DemandInterval { busy: None, latency_ns: None, sized_bytes_per_s: None, ..SOUND },
             DemandInterval { sized_bytes_per_s: Some(500.0 * 8300.0), ..SOUND },
             // Little is asked: rounding is all there is.
-            DemandInterval { reads_per_s: 0.03, writes_per_s: 0.0, in_flight: Some(0.0), ..SOUND },
+            DemandInterval {
+                reads_per_s: 0.03,
+                writes_per_s: 0.0,
+                read_bytes_per_s: 0.03 * 8192.0,
+                write_bytes_per_s: 0.0,
+                in_flight: Some(0.0),
+                busy: Some(0.01),
+                sized_bytes_per_s: None,
+                ..SOUND
+            },
         ] {
-            let row = if row.reads_per_s < 1.0 {
-                DemandInterval { busy: Some(0.01), sized_bytes_per_s: None, ..row }
-            } else {
-                row
-            };
-            let (held, notes) = held(row);
-            let notes: Vec<_> = notes.into_iter().filter(|note| !note.contains("no disk has")).collect();
-            assert_eq!((held, notes), (row, vec![]));
+            assert_eq!(held(row), (row, vec![]));
         }
     }
 
     #[test]
     fn bytes_that_sizes_contradict_are_those_of_the_sizes() {
         // A unit that the heading does not show: 1,024 times as much.
-        let (held, notes) = held(DemandInterval { read_bytes_per_s: SOUND.read_bytes_per_s * 1024.0, ..SOUND });
+        let (held, found) = held(DemandInterval { read_bytes_per_s: SOUND.read_bytes_per_s * 1024.0, ..SOUND });
         assert!((held.bytes_per_s() - 500.0 * 8192.0).abs() < 1.0, "{held:?}");
-        assert_eq!(notes.len(), 1);
-        assert!(
-            notes[0].starts_with("sdb: 3277600 KiB a second are told, and") && notes[0].contains(" 4000 KiB"),
-            "{notes:?}"
-        );
-        let (_, notes) = held_without_sizes(SOUND.bytes_per_s() / 64.0);
-        assert!(notes[0].contains("128 bytes a request"), "{notes:?}");
+        let wrong = SOUND.read_bytes_per_s * 1024.0 + SOUND.write_bytes_per_s;
+        assert_eq!(found, [Disagreement::Bytes(wrong, 500.0 * 8192.0)]);
+        let (_, found) = held_without_sizes(SOUND.bytes_per_s() / 64.0);
+        assert_eq!(found, [Disagreement::Size(500.0, 64_000.0)]);
     }
 
-    fn held_without_sizes(bytes: f64) -> (DemandInterval, Vec<String>) {
+    fn held_without_sizes(bytes: f64) -> (DemandInterval, Vec<Disagreement>) {
         held(DemandInterval { read_bytes_per_s: bytes, write_bytes_per_s: 0.0, sized_bytes_per_s: None, ..SOUND })
     }
 
     #[test]
     fn neither_of_two_queues_that_contradict_counts() {
         for in_flight in [0.2, 9.0] {
-            let (held, notes) = held(DemandInterval { in_flight: Some(in_flight), ..SOUND });
+            let (held, found) = held(DemandInterval { in_flight: Some(in_flight), ..SOUND });
             assert_eq!((held.in_flight, held.latency_ns), (None, None));
-            assert!(
-                notes[0].contains(&format!("{in_flight:.2} requests in flight")) && notes[0].contains("come to 2.00"),
-                "{notes:?}"
-            );
+            assert_eq!(found, [Disagreement::InFlight(in_flight, 2.0)]);
         }
     }
 
     #[test]
     fn a_busy_disk_has_requests_in_flight() {
-        let (held, notes) = held(DemandInterval { in_flight: Some(0.1), latency_ns: None, ..SOUND });
+        let (held, found) = held(DemandInterval { in_flight: Some(0.1), latency_ns: None, ..SOUND });
         assert_eq!(held.in_flight, None);
-        assert!(notes[0].contains("busy for 90 %") && notes[0].contains("0.10 requests"), "{notes:?}");
+        assert_eq!(found, [Disagreement::Busy(0.9, 0.1)]);
     }
 }

@@ -76,7 +76,7 @@ struct Command {
 }
 
 impl Command {
-    /// Whether bytes are written as bits: dool does so unless it is told otherwise, and its headings do not show it.
+    /// Whether bytes are written as bits: dool does so by default, and its headings do not show it.
     fn has_bits(&self) -> bool {
         let last = self.words.iter().rev().find_map(|word| match word.as_str() {
             "--bits" => Some(true),

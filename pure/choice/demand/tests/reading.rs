@@ -457,7 +457,7 @@ fn a_mean_size_that_contradicts_rates_and_bytes_counts_and_both_are_said() {
     let demand = of(&text);
     is_the_sample(&demand, 18.33, 11.0);
     assert!(
-        demand.notes.iter().any(|note| note.contains("11200 KiB a second are told") && note.contains("5600 KiB")),
+        demand.notes.iter().any(|note| note.contains("11200 KiB a second") && note.contains("5600 KiB")),
         "{:?}",
         demand.notes
     );
