@@ -125,7 +125,7 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
         return Err(if found.is_empty() {
             DemandError::Empty { source_name: source_name.to_owned() }
         } else {
-            DemandError::UnknownMetrics { source_name: source_name.to_owned(), found }
+            crate::other_tools::metrics_error(found, source_name)
         });
     }
     if !has_bytes {

@@ -145,7 +145,7 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
     let has = |wanted: Metric| known.contains(&wanted);
     let either = |one, other| has(one) || has(other);
     if !either(Metric::Reads, Metric::Writes) && !either(Metric::ReadRate, Metric::WriteRate) {
-        return Err(DemandError::UnknownMetrics { source_name: source_name.to_owned(), found });
+        return Err(crate::other_tools::metrics_error(found, source_name));
     }
     let are_means = either(Metric::ReadRate, Metric::WriteRate);
     if !either(Metric::ReadBytes, Metric::WriteBytes) && !either(Metric::ReadByteRate, Metric::WriteByteRate) {

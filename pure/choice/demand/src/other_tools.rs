@@ -20,10 +20,12 @@ const GOOGLE: &str = "take the JSON: `curl -H \"Authorization: Bearer $(gcloud a
                       \"https://monitoring.googleapis.com/v3/projects/PROJECT/timeSeries?filter=...\" > metrics.json`, with perSeriesAligner=ALIGN_RATE";
 const RECORD: &str =
     "record the requests with `loadline record DEVICE -o app.trace`, or their rates with `iostat -xdt 60 > iostat.txt`";
+const SADF: &str =
+    "take the disks from the day's file: `sadf -j FILE -- -d > day.json`, or record with `iostat -xdt 60 > iostat.txt`";
 const IOSTAT: &str = "record with `iostat -xdt 60 > iostat.txt`";
 
 /// In this order: the more special first.
-const OUTPUTS: [Output; 22] = [
+const OUTPUTS: [Output; 27] = [
     Output { marks: &["VolumeReadOps", ","], what: "CloudWatch's metrics as a table", remedy: CLOUD_WATCH },
     Output { marks: &["VolumeWriteOps", ","], what: "CloudWatch's metrics as a table", remedy: CLOUD_WATCH },
     Output { marks: &["ReadIOPS", ","], what: "CloudWatch's metrics as a table", remedy: CLOUD_WATCH },
@@ -60,6 +62,15 @@ const OUTPUTS: [Output; 22] = [
         remedy: "record with `dool -tdr --bytes --output dool.csv 60`",
     },
     Output { marks: &["-dsk/"], what: "the screen of dstat", remedy: "record with `dstat -tdr --output dstat.csv 60`" },
+    Output { marks: &["<sysstat"], what: "sysstat's XML", remedy: SADF },
+    Output { marks: &["\ttps\t"], what: "the text of `sadf -p`", remedy: SADF },
+    Output { marks: &["hostname;interval;timestamp"], what: "a table of sadf without disks", remedy: SADF },
+    Output { marks: &["\nLinux ", " CPU)"], what: "the text of sysstat without disks", remedy: SADF },
+    Output {
+        marks: &["disk- -", "reads---"],
+        what: "the counters of `vmstat -d`, whose intervals are not told",
+        remedy: IOSTAT,
+    },
     Output { marks: &["procs ---", "memory---"], what: "the text of vmstat, which has no requests", remedy: IOSTAT },
     Output { marks: &["\nnode_disk_"], what: "one moment of node_exporter's counters", remedy: PROMETHEUS },
     Output {
@@ -75,6 +86,31 @@ const OUTPUTS: [Output; 22] = [
 const PROMETHEUS: &str = "ask Prometheus for a range: `promtool query range -o json --start=FROM --end=TO --step=60s URL \
                           '{__name__=~\"node_disk_.*_total\"}' > disk.json`";
 const IMPORT: &str = "what a measurement got goes to `loadline import`; what an application asks is recorded while it runs: `loadline watch DEVICE`";
+
+/// Metrics that count something else than requests, by a name that they have.
+const METRICS: [Output; 5] = [
+    Output { marks: &["physical_data_read_percent"], what: AZURE_SQL, remedy: SQL_FILES },
+    Output { marks: &["log_write_percent"], what: AZURE_SQL, remedy: SQL_FILES },
+    Output { marks: &["dtu_consumption_percent"], what: AZURE_SQL, remedy: SQL_FILES },
+    Output { marks: &["VolumeReadIOPs"], what: AURORA, remedy: AURORA_INSTANCES },
+    Output { marks: &["VolumeWriteIOPs"], what: AURORA, remedy: AURORA_INSTANCES },
+];
+
+const AZURE_SQL: &str = "Azure SQL's metrics, which are shares of its tier's limits and no requests";
+const SQL_FILES: &str = "query sys.dm_io_virtual_file_stats(NULL, NULL) twice, and write the requests and bytes of a second into a need file";
+const AURORA: &str = "Aurora's requests of a whole cluster, without their bytes";
+const AURORA_INSTANCES: &str =
+    "take the metrics of its instances: ReadIOPS, WriteIOPS, ReadThroughput and WriteThroughput of AWS/RDS";
+
+/// Why these metrics give no demand.
+pub(crate) fn metrics_error(found: Vec<String>, source_name: &str) -> DemandError {
+    let source_name = source_name.to_owned();
+    let known = METRICS.iter().find(|of| found.iter().any(|name| of.marks.contains(&name.as_str())));
+    match known {
+        Some(of) => DemandError::OtherTool { source_name, what: of.what, remedy: of.remedy },
+        None => DemandError::UnknownMetrics { source_name, found },
+    }
+}
 
 /// Why a text that is none of the forms gives no demand.
 pub(crate) fn error(text: &str, source_name: &str) -> DemandError {

@@ -61,7 +61,9 @@ pub fn form_of(text: &str) -> Option<Form> {
     if text.starts_with("\"(PDH-") || text.starts_with("(PDH-") {
         return Some(Form::Perfmon);
     }
-    for line in text.lines().take(200) {
+    // What sysstat kept of all things has its disks far below.
+    let is_of_all = text.starts_with("Linux ") || text.starts_with("# hostname;interval;timestamp");
+    for line in text.lines().take(if is_of_all { usize::MAX } else { 200 }) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if line.starts_with('#') && line.contains(';') && line.contains("DEV") {
             return Some(Form::Sadf);

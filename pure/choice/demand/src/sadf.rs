@@ -16,6 +16,11 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
     for (index, line) in text.lines().enumerate() {
         if let Some(names) = line.strip_prefix('#') {
             let names: Vec<&str> = names.trim().split(';').collect();
+            // Of `-A`, the other tables are passed over.
+            if !names.contains(&"DEV") {
+                header = None;
+                continue;
+            }
             let own = ["hostname", "interval", "timestamp"];
             let words: Vec<&str> = names.iter().copied().filter(|name| !own.contains(name)).collect();
             let meanings = iostat::columns(&words, &mut unknown);
@@ -67,6 +72,11 @@ pub(crate) fn read_sar(text: &str, source_name: &str, options: &ReadOptions) -> 
             let found = iostat::columns(&words[at..], &mut unknown);
             iostat::check(&found, source_name)?;
             columns = Some((found, at));
+            continue;
+        }
+        // Each table has a heading of its own, also where it goes on.
+        if words.is_empty() {
+            columns = None;
             continue;
         }
         let Some((columns, at)) = &columns else { continue };

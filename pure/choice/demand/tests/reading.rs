@@ -215,6 +215,9 @@ fn azure_monitor_by_names_with_minutes_at_the_limit_marked() {
     assert_eq!(marks, [Some(AtLimit::Reported), None, None]);
     assert!((demand.intervals[0].length_s - 60.0).abs() < 1e-9);
     assert!((demand.limited_share() - 1.0 / 3.0).abs() < 1e-9);
+    // Shares of a tier's limits are no requests, and are known for what they are.
+    let told = refused(&azure(&[("physical_data_read_percent", &[Some(12.5)])]));
+    assert!(told.contains("Azure SQL") && told.contains("dm_io_virtual_file_stats"), "{told}");
     let told = refused(&azure(&[("Percentage CPU", &[Some(1.0)])]));
     assert!(told.contains("Percentage CPU"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! What dool and dstat themselves wrote of a disk that did 140 reads and 60 writes of 8 KiB a second, and outputs that say no demand.
+//! What monitoring itself wrote of a disk that did 140 reads and 60 writes of 8 KiB a second, and outputs that say no demand.
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p loadline-demand --test recorded` rewrites the table in the documents.
 
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Tool and version, its command, and the recorded file.
-const OUTPUTS: [(&str, &str, &str); 15] = [
+const OUTPUTS: [(&str, &str, &str); 22] = [
     ("dool 1.3.8", "`-tdr`, in bits", "dool/dool-tdr.csv"),
     ("dool 1.3.8", "`-tdr --bytes -D loop0,total`", "dool/dool-tdr-bytes.csv"),
     ("dool 1.3.8", "`-Td --disk-tps --bytes`", "dool/dool-epoch-tps-bytes.csv"),
@@ -19,6 +19,13 @@ const OUTPUTS: [(&str, &str, &str); 15] = [
     ("dool 1.3.8", "no option", "dool/dool-default.csv"),
     ("dool 1.3.8", "its screen", "dool/dool-screen.txt"),
     ("dstat 0.8.0", "`-tdr`", "dool/dstat-tdr.csv"),
+    ("sysstat 12.6.1", "`sar -A`", "sysstat/sar-all.txt"),
+    ("sysstat 12.6.1", "`sadf -d FILE -- -A`", "sysstat/sadf-d-all.csv"),
+    ("sysstat 12.6.1", "`sadf -p FILE -- -d`", "sysstat/sadf-p.txt"),
+    ("sysstat 12.6.1", "`sadf -x FILE -- -d`", "sysstat/sadf.xml"),
+    ("sysstat 12.6.1", "`sar -u`", "sysstat/sar-cpu.txt"),
+    ("sysstat 12.6.1", "`sadf -d FILE -- -u`", "sysstat/sadf-d-cpu.csv"),
+    ("procps 4.0.2", "`vmstat -d`", "sysstat/vmstat-d.txt"),
     ("bpftrace 0.17", "`biosnoop.bt`", "bpftrace/biosnoop.txt"),
     ("bpftrace 0.17", "`bitesize.bt`", "bpftrace/bitesize.txt"),
     ("pgbench 15.18", "`--progress=1`", "pgbench/progress.txt"),
