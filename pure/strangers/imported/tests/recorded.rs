@@ -21,7 +21,7 @@ enum Outcome {
 use Outcome::{Read, Refused, Unknown};
 
 /// Tool and version, its command, the recorded file, and what comes of it.
-const OUTPUTS: [(&str, &str, &str, Outcome); 44] = [
+const OUTPUTS: [(&str, &str, &str, Outcome); 46] = [
     ("fio 3.33", "normal, `--group_reporting --status-interval=1`", "fio/status-grouped.txt", Read(&[(4_000, 0, 0)])),
     (
         "fio 3.33",
@@ -38,6 +38,13 @@ const OUTPUTS: [(&str, &str, &str, Outcome); 44] = [
         "normal, `--client --status-interval=1`",
         "fio/client-status.txt",
         Read(&[(1_500, 0, 0), (0, 300, 0)]),
+    ),
+    ("fio 3.33", "normal, `--rw=write --verify=crc32c`", "fio/verify.txt", Read(&[(0, 512, 0), (512, 0, 0)])),
+    (
+        "fio 3.33",
+        "terse, `--numjobs=2 --status-interval=1`",
+        "fio/terse-status.txt",
+        Read(&[(1_498, 0, 0), (1_497, 0, 0)]),
     ),
     ("ioping 1.3", "`ioping -c 3`", "ioping/plain.txt", Read(&[(2, 0, 0)])),
     ("ioping 1.3", "`ioping -D -q -c 2000 -i 0`", "ioping/direct-quiet.txt", Read(&[(2_000, 0, 0)])),

@@ -14,6 +14,9 @@ const FIELDS: [usize; 2] = [41, 47];
 /// Directions with lines of their own; `mixed` are all of a job together (`unified_rw_reporting`).
 const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "mixed"];
 
+/// The last report of a job is so many times as long as its first, at least.
+const REPORTS_APART: f64 = 1.02;
+
 /// Depths of the terse form, each up to the next.
 const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
@@ -150,6 +153,7 @@ pub(super) fn normal(source: Source<'_>) -> Result<Plain, ImportError> {
     }
     jobs.extend(reading.take().map(Reading::job));
     apart(&mut jobs);
+    read_back(&announcements, &mut jobs);
     let is_unified =
         jobs.iter().any(|job| job.get("mixed").is_some() && job.get("read").is_none() && job.get("write").is_none());
     let mut document = json!({ "fio version": version, "jobs": jobs });
@@ -168,6 +172,21 @@ pub(super) fn normal(source: Source<'_>) -> Result<Plain, ImportError> {
         );
     }
     Ok(Plain { document, unknown, is_engine_unknown: false })
+}
+
+/// Jobs of a file in which each writes, and that read as well, checked what they had written.
+fn read_back(announcements: &[(&str, Map<String, Value>)], jobs: &mut [Value]) {
+    let writes = |options: &Map<String, Value>| {
+        options["rw"].as_str().is_some_and(|rw| rw.trim_start_matches("rand") == "write")
+    };
+    if !announcements.iter().all(|(_, options)| writes(options)) {
+        return;
+    }
+    for job in jobs.iter_mut().filter(|job| job.get("read").is_some() && job.get("write").is_some()) {
+        if let Some(options) = job.get_mut("job options").and_then(Value::as_object_mut) {
+            options.insert("verify".to_owned(), "not told".into());
+        }
+    }
 }
 
 /// Clones that are reported apart say so by their number: the name with its options stands several times in a group.
@@ -419,12 +438,37 @@ pub(super) fn terse(source: Source<'_>) -> Result<Plain, ImportError> {
         let fields: Vec<&str> = fields.collect();
         jobs.push(terse_job(source, line, form, &fields)?);
     }
+    let reported = last_reports(&jobs);
+    jobs.drain(..jobs.len() - reported);
     let unknown = vec![
         "fio's terse form does not tell what was asked: that requests fell anywhere, their size and their depth are taken from its \
          figures, and it is taken that they did not go through the page cache"
             .to_owned(),
     ];
     Ok(Plain { document: json!({ "fio version": version, "jobs": jobs }), unknown, is_engine_unknown: true })
+}
+
+/// How many jobs a report has, where `--status-interval` wrote one after another: the same jobs in the same order, each further on than
+/// the report before it. All, where there is one report.
+fn last_reports(jobs: &[Value]) -> usize {
+    let all = jobs.len();
+    let name = |job: &Value| (job["jobname"].clone(), job["groupid"].clone());
+    let sum = |job: &Value, key: &str| -> u64 {
+        DIRECTIONS.iter().filter_map(|direction| job[*direction][key].as_u64()).sum()
+    };
+    let is_further = |before: &Value, after: &Value| {
+        name(before) == name(after)
+            && sum(after, "runtime") > sum(before, "runtime")
+            && sum(after, "io_bytes") > sum(before, "io_bytes")
+    };
+    let longest = |report: &[Value]| report.iter().map(|job| sum(job, "runtime")).max().unwrap_or(0);
+    let are_reports = |each: &usize| {
+        let reports: Vec<&[Value]> = jobs.chunks(*each).collect();
+        // Clones of one report end at about one time.
+        let grows = longest(reports[reports.len() - 1]) as f64 >= longest(reports[0]) as f64 * REPORTS_APART;
+        grows && reports.windows(2).all(|pair| pair[0].iter().zip(pair[1]).all(|(one, next)| is_further(one, next)))
+    };
+    (1..all).filter(|each| all.is_multiple_of(*each)).find(are_reports).unwrap_or(all)
 }
 
 fn terse_job(source: Source<'_>, line: usize, form: u32, fields: &[&str]) -> Result<Value, ImportError> {
