@@ -327,6 +327,13 @@ impl<'a> Job<'a> {
                 "makes each write durable, and fsync or fdatasync flushes as well: leave one of them out",
             );
         }
+        let engine = self.section.settings.get("ioengine").map_or("psync", |setting| setting.value.as_str());
+        let waits = engine.ends_with("sync") || engine == "pvsync2";
+        if durable == Some(true) && waits && self.purpose == Purpose::Run {
+            self.note(
+                "sync: each write is durable by itself here; with a synchronous ioengine the kernel flushes the device behind each as well",
+            );
+        }
         match (every, durable) {
             (Some(every), _) => Some(FlushCadence { every, how: FlushMethod::Fdatasync }),
             (None, Some(true)) => Some(FlushCadence { every: 1, how: FlushMethod::Fua }),

@@ -169,7 +169,10 @@ impl Job<'_> {
             self.refuse("rw", "is more than the size: nothing is left to go on to");
         }
         if self.names_file && spec.size.is_some() && self.purpose == Purpose::Run {
-            self.note("rw=...:SKIP turns at the size here; fio turns at the end of the file, if that is larger");
+            self.note(
+                "rw=...:SKIP turns at the size here, until so much is moved; in a file or device that is larger than the size fio's job ends \
+                 there: write number_ios for that",
+            );
         }
         spec.pattern = Pattern::Sequential { stride: Some(stride) };
         spec.walk = if is_back { Walk::Back } else { Walk::Again };
