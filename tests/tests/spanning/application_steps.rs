@@ -78,6 +78,7 @@ fn pipeline() -> loadline_record::PipelineRecord {
     };
     let cost = BatchCost {
         cpu_per_unit_ns: 1_000,
+        cpu_ns: 0,
         write_ns: 4_000,
         write_per_unit_ns: 2_000,
         sync_ns: 3_000_000,

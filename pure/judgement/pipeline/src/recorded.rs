@@ -15,7 +15,7 @@ const BATCHES_MIN: usize = 8;
 /// Their sizes' standard deviation over the mean, at least.
 const SPREAD_MIN: f64 = 0.2;
 
-/// How a batch's waits for writes grow with its size where all batches were of one size, so that nothing measured shows it.
+/// How a batch's work and its waits for writes grow with its size where all batches were of one size, so that nothing measured shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BatchWaits {
     /// Half of them come once for a batch, and half with its size: between the two others.
@@ -152,6 +152,7 @@ fn with_measured_costs(record: &PipelineRecord, waits: BatchWaits) -> PipelineSp
         if let Some(index) = record.stations.iter().find(|of| of.station == Station::Index) {
             let slower = slower_beside_others(record.cpu, &index.clock);
             segments.flush.cpu_per_unit_ns = slowed(segments.flush.cpu_per_unit_ns, slower);
+            segments.flush.cpu_ns = slowed(segments.flush.cpu_ns, slower);
         }
         if let Some(merge) = &mut segments.merge {
             measure(&mut merge.cost, &of(Station::Merge), waits);
@@ -174,17 +175,24 @@ fn measure(cost: &mut BatchCost, batches: &[&BatchRecord], waits: BatchWaits) {
     let (writes, syncs) = (sum(|batch| batch.writes), sum(|batch| batch.syncs));
     let queue_depth = cost.requests.map_or(1, |requests| requests.queue_depth);
     let is_counted = writes + syncs > 0;
-    let write_ns = sum(|batch| batch.write_ns);
-    let once = once_share(batches).unwrap_or(match waits {
-        BatchWaits::Half => 0.5,
-        BatchWaits::Once => 1.0,
-        BatchWaits::BySize => 0.0,
-    });
-    let write_once_ns = scaled(write_ns, once);
+    // What comes once, and what comes with the size.
+    let split = |of: fn(&BatchRecord) -> u64| {
+        let once = once_share(batches, of).unwrap_or(match waits {
+            BatchWaits::Half => 0.5,
+            BatchWaits::Once => 1.0,
+            BatchWaits::BySize => 0.0,
+        });
+        let all = sum(of);
+        let once = scaled(all, once);
+        (once, all - once)
+    };
+    let (cpu_once_ns, cpu_ns) = split(|batch| batch.cpu_ns);
+    let (write_once_ns, write_ns) = split(|batch| batch.write_ns);
     *cost = BatchCost {
-        cpu_per_unit_ns: sum(|batch| batch.cpu_ns) / units,
+        cpu_ns: cpu_once_ns / count,
+        cpu_per_unit_ns: cpu_ns / units,
         write_ns: write_once_ns / count,
-        write_per_unit_ns: (write_ns - write_once_ns) / units,
+        write_per_unit_ns: write_ns / units,
         sync_ns: sum(|batch| batch.sync_ns) / count,
         requests: is_counted.then(|| BatchRequests {
             bytes_per_unit: Bytes::new(sum(|batch| batch.bytes) / units),
@@ -195,22 +203,22 @@ fn measure(cost: &mut BatchCost, batches: &[&BatchRecord], waits: BatchWaits) {
     };
 }
 
-/// The share of the waits for writes that batches have once, whatever their size: where a line of least squares meets the batch of
-/// no size, between 0 and 1. `None` where their sizes hardly differ, or too few were measured.
-fn once_share(batches: &[&BatchRecord]) -> Option<f64> {
+/// The share of a time that batches take once, whatever their size: where a line of least squares meets the batch of no size, between 0
+/// and 1. `None` where their sizes hardly differ, or too few were measured.
+fn once_share(batches: &[&BatchRecord], of: fn(&BatchRecord) -> u64) -> Option<f64> {
     let count = batches.len() as f64;
     let mean = |of: fn(&BatchRecord) -> u64| batches.iter().map(|batch| of(batch) as f64).sum::<f64>() / count;
-    let (units, write_ns) = (mean(|batch| batch.units), mean(|batch| batch.write_ns));
-    let around = |of: fn(f64, f64) -> f64| -> f64 {
-        let both = batches.iter().map(|batch| of(batch.units as f64 - units, batch.write_ns as f64 - write_ns));
-        both.sum::<f64>() / count
+    let (units, time_ns) = (mean(|batch| batch.units), mean(of));
+    let around = |both: fn(f64, f64) -> f64| -> f64 {
+        let all = batches.iter().map(|batch| both(batch.units as f64 - units, of(batch) as f64 - time_ns));
+        all.sum::<f64>() / count
     };
     let variance = around(|units, _| units * units);
-    if batches.len() < BATCHES_MIN || write_ns <= 0.0 || libm::sqrt(variance) < SPREAD_MIN * units {
+    if batches.len() < BATCHES_MIN || time_ns <= 0.0 || libm::sqrt(variance) < SPREAD_MIN * units {
         return None;
     }
-    let slope = around(|units, write_ns| units * write_ns) / variance;
-    Some((1.0 - slope * units / write_ns).clamp(0.0, 1.0))
+    let slope = around(|units, time_ns| units * time_ns) / variance;
+    Some((1.0 - slope * units / time_ns).clamp(0.0, 1.0))
 }
 
 #[cfg(test)]

@@ -153,7 +153,7 @@ fn effect(evidence: &Evidence, lever: Lever) -> String {
     let found = by_setting.or_else(|| evidence.by_replay.iter().find(|of| of.lever == lever));
     let change = match lever {
         Lever::Workers(_) if by_setting.is_some() => "With twice the workers",
-        Lever::Cores if by_setting.is_some() => "With twice the processors",
+        Lever::Cores if by_setting.is_some() => "With twice the processors, and workers for them",
         Lever::Repository(_) => "With twice the slots",
         Lever::Connections(_) => "With twice the connections",
         Lever::Commit => "With half as many commits",

@@ -123,7 +123,7 @@ impl Task {
         role: VolumeRole,
         model: bool,
     ) -> Self {
-        let mut needs = Needs { cpu_ns: cost.cpu_per_unit_ns * units, ..Needs::default() };
+        let mut needs = Needs { cpu_ns: cost.cpu_ns + cost.cpu_per_unit_ns * units, ..Needs::default() };
         let requests = cost.requests.filter(|_| model);
         if let Some(requests) = requests {
             let bytes = requests.bytes_per_unit.get() * units;

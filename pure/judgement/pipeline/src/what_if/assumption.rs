@@ -76,7 +76,10 @@ impl Assumed {
                     item.fetch_cpu_ns = scaled(item.fetch_cpu_ns, slower);
                     item.work.iter_mut().for_each(|work| work.cpu_ns = scaled(work.cpu_ns, slower));
                 }
-                costs(&mut after.spec).for_each(|cost| cost.cpu_per_unit_ns = scaled(cost.cpu_per_unit_ns, slower));
+                for cost in costs(&mut after.spec) {
+                    cost.cpu_per_unit_ns = scaled(cost.cpu_per_unit_ns, slower);
+                    cost.cpu_ns = scaled(cost.cpu_ns, slower);
+                }
             }
             Self::Repository { source, times } => {
                 let slower = libm::pow(*times, SLOWER_AT_ONCE);

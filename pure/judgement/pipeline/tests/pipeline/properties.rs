@@ -15,9 +15,10 @@ fn stations() -> impl Strategy<Value = StationSpec> {
 }
 
 fn costs() -> impl Strategy<Value = BatchCost> {
-    let costs = (0u64..2_000, 0u64..200_000, 0u64..2_000, 0u64..500_000);
-    costs.prop_map(|(cpu_per_unit_ns, write_ns, write_per_unit_ns, sync_ns)| BatchCost {
+    let costs = (0u64..2_000, 0u64..100_000, 0u64..200_000, 0u64..2_000, 0u64..500_000);
+    costs.prop_map(|(cpu_per_unit_ns, cpu_ns, write_ns, write_per_unit_ns, sync_ns)| BatchCost {
         cpu_per_unit_ns,
+        cpu_ns,
         write_ns,
         write_per_unit_ns,
         sync_ns,

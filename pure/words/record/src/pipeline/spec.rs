@@ -230,6 +230,9 @@ pub struct CommitSpec {
 pub struct BatchCost {
     /// Processor time of a unit, ns.
     pub cpu_per_unit_ns: u64,
+    /// Processor time, once for the batch, ns.
+    #[serde(default, skip_serializing_if = "super::items::is_zero")]
+    pub cpu_ns: u64,
     /// Waiting for writes of a unit, ns.
     pub write_per_unit_ns: u64,
     /// Waiting for writes, once for the batch, ns.
