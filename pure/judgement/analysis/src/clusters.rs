@@ -2,7 +2,9 @@
 
 use crate::trials::trials_used;
 use loadline_record::{CellRecord, Histogram};
+use loadline_units::Duration;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The gap between the clusters: a decade. Queues, seeks and caches fill it; a wait for the next turn of a throttle does not.
 const GAP: f64 = 10.0;
@@ -13,6 +15,9 @@ const SLOW_SPREAD_MAX: f64 = 3.0;
 /// Fewer slow requests are accidents.
 const SLOW_MIN: u64 = 10;
 
+/// Of the requests of one kind at least so many are quick: kinds that take unlike times each, as writes into memory and the flushes
+/// behind them, are no turns.
+const QUICK_OF_KIND_MIN: f64 = 0.2;
 /// Where the tool stood still for this share of the time,
 const STOPPED_MIN: f64 = 0.2;
 /// slow requests that take up to so many times as long as its stops, or as short, are those that it did not reap.
@@ -38,16 +43,23 @@ pub struct Clusters {
 pub(crate) fn clusters(cell: &CellRecord) -> Option<Clusters> {
     let load = cell.load.figures();
     load.queue_depth.filter(|_| load.rate_iops.is_none())?;
-    let mut all = Histogram::new();
+    let (mut all, mut kinds) = (Histogram::new(), BTreeMap::new());
     for trial in trials_used(cell) {
-        for record in trial.operations.values() {
+        for (operation, record) in &trial.operations {
             if record.waiting.is_some() {
                 return None;
             }
             all.merge(&record.latency);
+            kinds.entry(*operation).or_insert_with(Histogram::new).merge(&record.latency);
         }
     }
-    in_two(&all).filter(|found| !are_stops(cell, found))
+    in_two(&all).filter(|found| !are_stops(cell, found) && kinds.values().any(|kind| is_split(kind, found)))
+}
+
+/// Whether the requests of one kind lie in both clusters.
+fn is_split(kind: &Histogram, found: &Clusters) -> bool {
+    let slow = kind.share_above(Duration::from_ns(found.gap_from_ns as u64));
+    slow * kind.count() as f64 >= SLOW_MIN as f64 && slow <= 1.0 - QUICK_OF_KIND_MIN
 }
 
 /// Whether the slow cluster is made of the times in which the tool itself stood still, as a quota of CPU time makes them.

@@ -35,9 +35,7 @@ fn words(step: &AdvisedStep) -> String {
         AdvisedStep::Longer { .. } => {
             "Before relying on the rate, measure for minutes: a burst looks the same in seconds"
         }
-        AdvisedStep::Faster => {
-            "a disk that answers faster or serves more at once (no head that seeks), or fewer and larger requests"
-        }
+        AdvisedStep::Faster => "a disk that answers faster (no head that seeks), or fewer and larger requests",
         AdvisedStep::Lift { command } => {
             return format!("if this limit is not meant, lift it; that costs nothing: {command}");
         }

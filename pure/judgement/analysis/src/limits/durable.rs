@@ -1,10 +1,10 @@
 //! Loads that make their writes durable: each waits for its flush, and the file system's journal writes beside it.
 
 use super::{Case, inferred};
-use crate::curves::{iops, outstanding, paced};
+use crate::curves::{doubted, iops, outstanding, paced};
 use crate::trials::trials_used;
 use loadline_block::Operation;
-use loadline_record::{Binding, Evidence, Limit, LoadFact, TrialRecord};
+use loadline_record::{Binding, DoubtCode, Evidence, Limit, LoadFact, TrialRecord};
 
 /// Flushes bind a load that spends this share of its time on them.
 const FLUSH_SHARE_MIN: f64 = 0.5;
@@ -39,9 +39,21 @@ impl Case<'_> {
         let outstanding = outstanding(self.cell())? as f64;
         let share = match latency_ns {
             Some(latency_ns) => per_s * latency_ns / 1e9 / outstanding,
+            // Writes into memory take next to none of it.
+            None if doubted(self.cell(), DoubtCode::Buffered) => {
+                per_s / (per_s + self.cell().read.as_ref().map_or(0.0, |of| of.iops))
+            }
             None => per_s / (per_s + iops(self.cell())?),
         };
         Some(share.min(1.0))
+    }
+
+    /// How many flushes are under way on average; `None`: there are some, and how long they take is not known.
+    pub(super) fn flush_time_per_s(&self) -> Option<f64> {
+        match self.flushes() {
+            Some(Flushes { per_s, latency_ns }) => Some(per_s * latency_ns? / 1e9),
+            None => Some(0.0),
+        }
     }
 
     /// Whether the storage's time for flushes is most of the load's: nothing on this side of it is what binds.
@@ -49,7 +61,12 @@ impl Case<'_> {
         self.flush_share().is_some_and(|share| share >= FLUSH_SHARE_MIN)
     }
 
-    /// Writes that wait for their flushes, and of which more at once bring hardly more. What a throttle holds is named after it.
+    /// Whether it seems to be held in turns: a throttle that says so is named before the flushes that it holds.
+    pub(super) fn comes_in_turns(&self) -> bool {
+        self.is_in_turns() || self.seen[self.index].as_ref().is_some_and(|seen| seen.by_turns)
+    }
+
+    /// Writes that wait for their flushes, and of which more at once bring hardly more.
     pub(super) fn by_flush(&self) -> Option<Binding> {
         let (cell, Flushes { per_s, latency_ns }) = (self.cell(), self.flushes()?);
         let share = self.flush_share().filter(|share| *share >= FLUSH_SHARE_MIN)?;
@@ -57,14 +74,13 @@ impl Case<'_> {
         // Of one at a time beside others, those say more.
         let grows = growth.is_some_and(|growth| growth.proportional() || outstanding(cell) == Some(1));
         let level = self.plateau().filter(|plateau| plateau.cells.contains(&self.index));
-        let in_turns = self.is_in_turns() || self.seen[self.index].as_ref().is_some_and(|seen| seen.by_turns);
-        if grows || in_turns || paced(cell) {
+        if grows || paced(cell) {
             return None;
         }
         let flushes_per_s = per_s;
         let flushes = match latency_ns {
             Some(latency_ns) => LoadFact::Flushes { share, flushes_per_s, latency_ns },
-            None => LoadFact::FlushesCounted { share, flushes_per_s },
+            None => LoadFact::FlushesCounted { share: per_s / (per_s + iops(cell)?), flushes_per_s },
         };
         let evidence = Evidence::from(flushes).with(self.how_it_waits());
         let ceiling = level.map(|plateau| plateau.iops);

@@ -343,8 +343,9 @@ impl Case<'_> {
                 .or_else(|| self.by_loads_beside(rate))
                 .or_else(|| self.by_burst())
                 .or_else(|| self.by_thinking())
+                .or_else(|| self.by_own_pauses())
                 .or_else(|| self.by_direction())
-                .or_else(|| self.by_flush())
+                .or_else(|| self.by_flush().filter(|_| !self.comes_in_turns()))
                 .or_else(|| self.by_others())
                 .or_else(|| self.by_plateau(rate))
                 .or_else(|| self.by_level_of_another_load(rate))
@@ -357,6 +358,7 @@ impl Case<'_> {
                 .or_else(|| self.by_own_turns())
                 .or_else(|| self.by_own_time(rate))
                 .or_else(|| self.by_even_rate())
+                .or_else(|| self.by_flush())
                 .unwrap_or_else(|| self.unexplained()),
         )
     }
@@ -568,7 +570,8 @@ impl Case<'_> {
                 Some(growth) => Some(at(growth.to)?),
                 None => None,
             };
-            let evidence = LoadFact::SingleRequests { latency_ns, rate_iops: rate, deeper };
+            let fact = LoadFact::SingleRequests { latency_ns, rate_iops: rate, deeper };
+            let evidence = Evidence::from(fact).with(self.share_of_turn(latency_ns));
             return Some(inferred(Limit::Latency, ceiling, ceiling.map(|c| rate / c), evidence));
         }
         // Most of the time of such requests is a throttle's.

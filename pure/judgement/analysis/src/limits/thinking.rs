@@ -2,12 +2,16 @@
 
 use super::caps::{WAITS, explains, latency_ns, request_bytes};
 use super::{Case, inferred};
-use crate::curves::{iops, outstanding, paced};
+use crate::curves::{doubted, iops, outstanding, paced};
 use crate::summary::CellSummary;
-use loadline_record::{Binding, Evidence, Limit, LoadFact};
+use loadline_record::{Binding, DoubtCode, Evidence, Limit, LoadFact};
 
 /// A load whose own think time takes this share of its time asks for no more than it gets.
 const OWN_TIME_MIN: f64 = 0.9;
+/// A load that has so few of its requests in flight on average spends most of its time on something else than the storage.
+const IN_FLIGHT_MIN: f64 = 0.5;
+/// What takes less of the time from one request to the next is not all of it.
+const OF_TURN_MAX: f64 = 0.9;
 /// The larger part of a load's time.
 const MOST: f64 = 0.5;
 
@@ -58,6 +62,35 @@ pub(super) fn by_think_time(cell: &CellSummary, unhindered_ns: Option<f64>) -> O
 }
 
 impl Case<'_> {
+    /// A closed loop of another tool that had far fewer requests in flight than it may have: options that its results do not tell held
+    /// it back. Loads of this tool pause only where they are asked to.
+    pub(super) fn by_own_pauses(&self) -> Option<Binding> {
+        let cell = self.cell();
+        let depth = outstanding(cell).filter(|_| doubted(cell, DoubtCode::Imported) && !paced(cell))? as f64;
+        let (requests, flushes) = (iops(cell).filter(|rate| *rate > 0.0)?, self.flush_time_per_s()?);
+        let parts = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
+        if !parts().all(|of| of.latency_ns.mean > 0.0) {
+            return None;
+        }
+        let busy = parts().map(|of| of.latency_ns.mean * of.iops).sum::<f64>() / 1e9;
+        let in_flight = busy + flushes;
+        let (latency_ns, rate_iops) = (busy * 1e9 / requests, requests);
+        (in_flight < depth * IN_FLIGHT_MIN).then(|| {
+            let fact = LoadFact::HeldItselfBack { in_flight, depth, latency_ns, rate_iops };
+            Binding { presumed: true, ..inferred(Limit::Arrival, Some(rate_iops), Some(1.0), fact) }
+        })
+    }
+
+    /// Of single requests of another tool: that they take less than the time from one to the next, which has their submission in it.
+    pub(super) fn share_of_turn(&self, turn_ns: f64) -> Option<LoadFact> {
+        let cell = self.cell();
+        let parts = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
+        let busy = parts().map(|of| of.latency_ns.mean * of.iops).sum::<f64>();
+        let latency_ns = busy / iops(cell)?;
+        let is_less = latency_ns > 0.0 && latency_ns < turn_ns * OF_TURN_MAX && cell.flush.is_none();
+        (is_less && doubted(cell, DoubtCode::Imported)).then_some(LoadFact::ShareOfTurn { turn_ns, latency_ns })
+    }
+
     /// A load that does next to nothing but think, and reaches no limit of its kind.
     pub(super) fn by_thinking_alone(&self) -> Option<Binding> {
         Times::of(self.cell()).filter(|times| times.share() >= OWN_TIME_MIN)?;

@@ -26,6 +26,18 @@ pub(in crate::words) fn load(fact: &LoadFact) -> String {
         LoadFact::ThinksAtLimit { share } => {
             format!("Think time takes {} of the load's time, and it comes to a limit all the same:", percent(*share))
         }
+        LoadFact::ShareOfTurn { turn_ns, latency_ns } => format!(
+            "Of the {} from one request to the next, {} are its latency as it was reported; the rest is its submission and the tool's own work.",
+            span(*turn_ns),
+            span(*latency_ns)
+        ),
+        LoadFact::HeldItselfBack { in_flight, depth, latency_ns, rate_iops } => format!(
+            "{} IOPS of {} each are {in_flight:.2} requests in flight on average, and the load may have {}: it held itself back, by a rate, by \
+             think time or by work of its own, and the storage waited for it.",
+            number(*rate_iops),
+            span(*latency_ns),
+            number(*depth)
+        ),
         LoadFact::Flushes { share, flushes_per_s, latency_ns } => format!(
             "Flushes take {} of the load's time: {} a second of {} each.",
             percent(*share),

@@ -45,6 +45,10 @@ pub enum LoadFact {
     ThinksLess { share: f64, depth: f64, think_ns: f64, latency_ns: f64, rate_iops: f64 },
     /// Think time takes this share of its time, and it comes to a limit all the same: the next fact.
     ThinksAtLimit { share: f64 },
+    /// Of the time from one request to the next so much is its latency, as it was reported.
+    ShareOfTurn { turn_ns: f64, latency_ns: f64 },
+    /// By its rate and what its requests took it had fewer in flight than it may have.
+    HeldItselfBack { in_flight: f64, depth: f64, latency_ns: f64, rate_iops: f64 },
     /// Flushes take this share of its time.
     Flushes { share: f64, flushes_per_s: f64, latency_ns: f64 },
     /// Flushes are this share of all that it asks; how long each takes is not known.

@@ -129,6 +129,8 @@ fn loads() -> Vec<LoadFact> {
         },
         LoadFact::ThinksLess { share, depth, think_ns, latency_ns, rate_iops },
         LoadFact::ThinksAtLimit { share },
+        LoadFact::ShareOfTurn { turn_ns: 2e5, latency_ns },
+        LoadFact::HeldItselfBack { in_flight: 0.5, depth, latency_ns, rate_iops },
         LoadFact::Flushes { share, flushes_per_s: 100.0, latency_ns },
         LoadFact::FlushesCounted { share, flushes_per_s: 100.0 },
         LoadFact::Amplified { written_iops: 400.0, asked_iops: 200.0, times: 2.0 },

@@ -164,6 +164,15 @@ fn one_writer_that_waits_for_its_flushes_is_bound_by_them_and_not_by_the_tool() 
     record.cells[0].trials[0].doubts = doubts.map(|code| Doubt::written(code, "As seen.")).to_vec();
     let found = bindings(&record);
     assert!(found[0].limit == Limit::Flush && !found[0].presumed, "{found:?}");
+    // Writes into memory are far quicker than any flush, which is no turn of a throttle.
+    let mut cell = durable(1, 240.0);
+    let trial = &mut cell.trials[0];
+    let count = trial.of(Operation::Write).unwrap().count;
+    for (operation, each_ns) in [(Operation::Write, 70e3), (Operation::Flush, 4e6)] {
+        trial.operations.get_mut(&operation).unwrap().latency = latencies(count, each_ns);
+    }
+    let found = bindings(&run(vec![cell]));
+    assert!(found[0].limit == Limit::Flush && !found[0].presumed, "{found:?}");
     // How long flushes take is not known, as in results of other tools: their number says it, presumably.
     for (flushes, bound) in [(952, true), (100, false)] {
         let mut cell = durable(1, 738.0);
@@ -177,6 +186,54 @@ fn one_writer_that_waits_for_its_flushes_is_bound_by_them_and_not_by_the_tool() 
             shows!(found[0], Fact::Load(LoadFact::FlushesCounted { share, .. }) if about(*share, 0.563, 0.5));
         assert_eq!(is_shown, bound, "{found:?}");
     }
+}
+
+#[test]
+fn writes_into_memory_do_not_count_against_the_flushes_behind_them() {
+    // As sysbench tells it: eight files are flushed for each ten writes, and one time stands for all.
+    let mut cell = durable(1, 344.0);
+    let trial = &mut cell.trials[0];
+    trial.doubts = [DoubtCode::Imported, DoubtCode::Buffered].map(|code| Doubt::written(code, "As seen.")).to_vec();
+    let count = trial.of(Operation::Write).unwrap().count;
+    trial.operations.get_mut(&Operation::Write).unwrap().latency = latencies(count, 1.6e6);
+    let flush = trial.operations.get_mut(&Operation::Flush).unwrap();
+    (flush.count, flush.latency, flush.told) = (count * 8 / 10, Histogram::new(), None);
+    let found = bindings(&run(vec![cell]));
+    assert!(found[0].limit == Limit::Flush && found[0].presumed, "{found:?}");
+}
+
+#[test]
+fn a_load_of_another_tool_that_held_itself_back_is_bound_by_that() {
+    let mut of = closed("random", 1.0, 8 * KIB, 8);
+    of.threads = 1;
+    let disk = ExampleDisk { latency_ns: 16e6, iops: 500.0, bytes_per_s: 1e12 };
+    let mut cell = cell(of, &disk, &[1.0]);
+    let trial = &mut cell.trials[0];
+    let count = trial.of(Operation::Read).unwrap().count;
+    trial.series = loadline_record::Series::default();
+    trial.surroundings = loadline_record::Surroundings::default();
+    trial.operations.get_mut(&Operation::Read).unwrap().latency = latencies(count, 2.75e6);
+    trial.doubts = vec![Doubt::written(DoubtCode::Imported, "As seen.")];
+    let found = bindings(&run(vec![cell.clone()]));
+    assert!(found[0].limit == Limit::Arrival && found[0].presumed, "{found:?}");
+    let fits = |in_flight: f64| about(in_flight, 1.375, 1.0);
+    assert!(shows!(found[0], Fact::Load(LoadFact::HeldItselfBack { in_flight, .. }) if fits(*in_flight)), "{found:?}");
+    // Of one at a time, what lies between two is said.
+    let mut one = crate::example::cell(closed("random", 1.0, 8 * KIB, 1), &disk, &[1.0]);
+    let trial = &mut one.trials[0];
+    trial.series = loadline_record::Series::default();
+    trial.surroundings = loadline_record::Surroundings::default();
+    let of_one = trial.of(Operation::Read).unwrap().count;
+    let turn_ns = trial.measured_ns as f64 / of_one as f64;
+    trial.operations.get_mut(&Operation::Read).unwrap().latency = latencies(of_one, turn_ns * 0.6);
+    trial.doubts = vec![Doubt::written(DoubtCode::Imported, "As seen.")];
+    let found = bindings(&run(vec![one]));
+    assert_eq!(found[0].limit, Limit::Latency, "{found:?}");
+    let fits = |latency_ns: f64| about(latency_ns, turn_ns * 0.6, 2.0);
+    assert!(shows!(found[0], Fact::Load(LoadFact::ShareOfTurn { latency_ns, .. }) if fits(*latency_ns)), "{found:?}");
+    // With all of them in flight it is none of its own.
+    cell.trials[0].operations.get_mut(&Operation::Read).unwrap().latency = latencies(count, 15e6);
+    assert_ne!(bindings(&run(vec![cell]))[0].limit, Limit::Arrival);
 }
 
 /// As CrystalDiskMark prints it: a rate, and no latency.
