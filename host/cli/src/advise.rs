@@ -2,25 +2,27 @@
 
 mod judge;
 mod need;
+mod opening;
 mod text;
 
 use self::judge::{advice_on_trace, assumed_words, priced_catalog};
 use self::need::{need_of, refuse_latency};
+use self::opening::opening;
 use self::text::in_words;
 use crate::arguments::advise::{AdviseArguments, ScriptName};
 use crate::arguments::{CommandLine, Format, Verb};
 use crate::failure::{Outcome, Usage};
 use crate::schema::Schema;
 use crate::sweep::{RowsPlace, SweepView};
-use crate::{emulate, output, output_file};
+use crate::{emulate, explore_verb, output, output_file};
 use clap::Parser as _;
 pub(crate) use judge::advised;
 use loadline_advise::{Advice, AdviceDoubtCode, AdviceOptions, Candidate, Need, Script, script};
 use loadline_report::advice_document;
-use loadline_report::words::advice::advice_html;
+use loadline_report::advice_html;
 use loadline_report::words::sweep::{SweptNeeds, needs_lines};
-use loadline_runs::InputKind;
 use loadline_runs::sweep::{AdviceSweep, SweptNeed, advice_frame, described_in};
+use loadline_runs::{InputKind, catalog_texts};
 pub(crate) use need::completed;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,6 +61,7 @@ pub(crate) fn advise(
             output::tell(note);
         }
     }
+    let wanted = need.clone();
     let (advice, assumed) = advice_on_trace(arguments, need, &catalog)?;
     if !quiet {
         for assumption in &assumed {
@@ -75,6 +78,10 @@ pub(crate) fn advise(
             _ => output_file::marked(&advice_html(&advice)),
         };
         output_file::write(&file, text)?;
+    }
+    if let Some(path) = &arguments.explore {
+        let texts = catalog_texts(arguments.own.catalog.as_deref(), &arguments.priced.prices)?;
+        explore_verb::write(path, arguments.force, texts, &opening(&advice, &wanted, &catalog.providers()))?;
     }
     if let Some(path) = &arguments.write_env {
         write_environment(path, &advice, arguments.row, arguments.force)?;
@@ -102,7 +109,7 @@ pub(crate) fn advise(
 /// Rows for each need of a folder.
 fn many(arguments: &AdviseArguments, folder: &Path, quiet: bool) -> anyhow::Result<Outcome> {
     refuse_latency(arguments)?;
-    let of_one: [(&str, bool); 10] = [
+    let of_one: [(&str, bool); 11] = [
         ("a second source of needs", arguments.need.len() > 1),
         ("--from", !arguments.from.is_empty()),
         ("--run", arguments.run.is_some()),
@@ -113,6 +120,7 @@ fn many(arguments: &AdviseArguments, folder: &Path, quiet: bool) -> anyhow::Resu
         ("--write-env", arguments.write_env.is_some()),
         ("--script", arguments.script.is_some()),
         ("--emulate", arguments.emulate.is_some()),
+        ("--explore", arguments.explore.is_some()),
     ];
     if let Some((option, _)) = of_one.iter().find(|(_, is_typed)| *is_typed) {
         return Err(Usage(format!("{option} does not go with a folder of needs")).into());

@@ -8,6 +8,7 @@ pub(crate) mod convert;
 pub(crate) mod crawl;
 pub(crate) mod doctor;
 pub(crate) mod emulate;
+pub(crate) mod explore;
 pub(crate) mod export;
 pub(crate) mod fault;
 pub(crate) mod hunt;
@@ -35,6 +36,7 @@ use convert::ConvertArguments;
 use crawl::CrawlArguments;
 use doctor::DoctorArguments;
 use emulate::EmulateArguments;
+use explore::ExploreArguments;
 use export::ExportArguments;
 use fault::FaultArguments;
 use hunt::HuntArguments;
@@ -223,6 +225,8 @@ pub(crate) enum Verb {
     Record(RecordArguments),
     /// Writes a trace in the format of another tool
     Convert(ConvertArguments),
+    /// Writes the page that computes: what to buy and what storage would do, in a browser without network
+    Explore(ExploreArguments),
     /// Keeps the data of an ephemeral disk: saves it, and restores it before services start
     Shelter(ShelterArguments),
     /// Says what this machine can do and what would spoil a measurement here

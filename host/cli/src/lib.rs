@@ -21,6 +21,10 @@ mod emulate;
 mod emulation_fields;
 mod environments;
 mod examples;
+#[cfg(feature = "explore")]
+mod explore;
+#[cfg(any(test, not(feature = "explore")))]
+mod explore_absent;
 mod export;
 mod failure;
 mod fault;
@@ -68,6 +72,10 @@ mod verification;
 mod watch;
 mod words;
 
+#[cfg(feature = "explore")]
+use explore as explore_verb;
+#[cfg(not(feature = "explore"))]
+use explore_absent as explore_verb;
 #[cfg(feature = "shelter")]
 use shelter as shelter_verb;
 #[cfg(not(feature = "shelter"))]
@@ -239,6 +247,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
         Verb::Convert(arguments) => convert::convert(arguments, quiet),
         Verb::Record(arguments) => record::record(arguments, quiet),
+        Verb::Explore(arguments) => explore_verb::explore(arguments, quiet),
         Verb::Shelter(arguments) => shelter_verb::shelter(arguments, path),
         Verb::Doctor(arguments) => doctor::doctor(arguments),
         Verb::Completions(arguments) => generated::completions(arguments),

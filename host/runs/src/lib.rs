@@ -39,7 +39,7 @@ pub use error::{
     WatchError,
 };
 pub use files::catalog_folder::{
-    catalog_priced, catalog_with, environment_again, read_environment, stored_environment,
+    catalog_priced, catalog_texts, catalog_with, environment_again, read_environment, stored_environment,
 };
 pub use files::environment_file::{EnvironmentFile, environment_named};
 pub use files::input_file::read_text;
@@ -76,7 +76,6 @@ pub use place::filling;
 pub use trials::{NoTrial, RunFrames, RunUnderWay, TrialLoop, TrialPlace, TrialRound, TrialSchedule};
 
 pub(crate) use begin::feasibility::{Tried, refuse_impossible};
-pub(crate) use begin::initial_state::Initially;
 pub(crate) use begin::look_first::{look_first, refuse_memory};
 pub(crate) use files::environment_file::THIS_MACHINE;
 pub(crate) use files::plan_file::plans_again;

@@ -15,6 +15,7 @@ mod document;
 mod doubts;
 mod draft;
 mod escaped;
+mod explorer;
 mod figures;
 mod folder;
 pub mod frame;
@@ -39,11 +40,13 @@ pub use comparison::{Standing, comparison_csv, comparison_draft, comparison_mark
 pub use console::{Colour, Columns, TerminalOptions, wrap};
 pub use document::{AdviceDocument, ComparisonDocument, DoubtDocument, RunDocument, advice_document, run_document};
 pub use draft::{Draft, Noun, SCREEN_LINES, Weight};
+pub use explorer::{ExplorerParts, explorer_page};
 pub use folder::{Headline, IndexPage, IndexRow, index_pages};
 pub use frame::Moment;
 pub use frame::{csv, frame_csv};
 pub use html::{
-    Comparisons, OtherRole, OtherRun, PagePlace, chart_svg, html, html_with_answers, results_table, run_page,
+    Comparisons, OtherRole, OtherRun, PagePlace, advice_body, advice_html, chart_svg, html, html_with_answers,
+    predictions_body, results_table, run_page,
 };
 pub use incidents::incidents_table;
 pub use markdown::markdown;

@@ -129,6 +129,8 @@ pub enum About {
     TenPercentMore,
     /// What half of it would cost.
     ForTests,
+    /// How the price stands to a budget.
+    Budget,
     /// What has no complete price.
     Unpriced,
     /// What nobody said and was taken as usual.
@@ -208,6 +210,7 @@ impl About {
             Self::Cheaper => "cheaper",
             Self::TenPercentMore => "10 % more",
             Self::ForTests => "for tests",
+            Self::Budget => "budget",
             Self::Unpriced => "unpriced",
             Self::Assumed => "assumed",
             Self::Problems => "problems",

@@ -67,7 +67,7 @@ pub(super) fn purity(tree: &Tree) -> Vec<Finding> {
 }
 
 /// The crates that may hold unsafe code.
-pub(super) const UNSAFE_IN: [&str; 3] = ["host/machine/kernel", "host/machine/engine", "host/python"];
+pub(super) const UNSAFE_IN: [&str; 4] = ["host/machine/kernel", "host/machine/engine", "host/python", "host/browser"];
 
 /// `unsafe` stands only in the crates of [`UNSAFE_IN`], and each use has `// SAFETY:` directly above it (a function: `# Safety` in its
 /// documentation does as well).

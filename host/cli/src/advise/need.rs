@@ -5,7 +5,7 @@ use crate::arguments::advise::{AdviseArguments, OsDiskSize};
 use crate::failure::Usage;
 use crate::stored;
 use crate::typed_plan::read_plan;
-use loadline_advise::{Asked, Need, NeedNumbers, Rates};
+use loadline_advise::{Asked, NEED_NAME, NO_LATENCY, Need, NeedNumbers, NeedWords, Rates};
 use loadline_demand::{Demand, DemandError, ReadOptions};
 use loadline_runs::advice::{
     AssumedPart, NeedError, NeedSource, followed, interval_s, need_of_load, need_of_run, read_need_source,
@@ -33,13 +33,7 @@ pub(super) fn need_of(
     arguments: &AdviseArguments,
     store: &impl Fn() -> anyhow::Result<PathBuf>,
 ) -> anyhow::Result<(Need, Vec<String>)> {
-    let numbers = NeedNumbers {
-        iops: arguments.iops,
-        throughput: arguments.throughput,
-        reads: arguments.reads,
-        block: arguments.block,
-        ..NeedNumbers::default()
-    };
+    let numbers = numbers_of(arguments);
     let options = ReadOptions { devices: arguments.device.clone(), interval_s: interval_s(arguments.interval) };
     let mut need: Option<(String, Need)> = None;
     let mut demand: Option<(String, Demand)> = None;
@@ -112,7 +106,7 @@ pub(super) fn need_of(
         .flatten()
         .next()
         .cloned();
-    let mut found = need.map_or_else(|| Need::steady("the need", Rates::default(), Bytes::ZERO), |(_, need)| need);
+    let mut found = need.map_or_else(|| Need::steady(NEED_NAME, Rates::default(), Bytes::ZERO), |(_, need)| need);
     if let Some((name, demand)) = demand {
         if let Some(rates) = numbers.rates().filter(|rates| rates.requests_per_s() > 0.0) {
             let typed = format!("a rate of {:.0} IOPS", rates.requests_per_s());
@@ -157,56 +151,53 @@ fn following(before: Option<(String, Demand)>, name: String, found: Demand) -> (
 
 /// What was typed beside the source of the need.
 pub(crate) fn completed(arguments: &AdviseArguments, need: &mut Need) -> anyhow::Result<()> {
-    if let Some(limit) = arguments.p99 {
-        need.objective = Some(Objective { of: LatencyFigure::P99, limit });
-    }
-    if let Some(typed) = &arguments.objective {
-        need.objective = Some(parse_objective(typed).map_err(|reason| Usage(format!("--objective: {reason}")))?);
-    }
-    if arguments.limits_only {
-        need.objective = None;
-    }
+    words_of(arguments)?.complete(need);
     if need.objective.is_some_and(|found| found.limit == Duration::ZERO) {
-        return Err(Usage("--p99: a latency of nothing is kept by no storage".to_owned()).into());
+        return Err(Usage(format!("--p99: {NO_LATENCY}")).into());
     }
-    need.sequential |= arguments.sequential;
-    if let Some(size) = arguments.size {
-        need.size = size;
-    }
-    if let Some(growth) = arguments.growth {
-        need.growth = growth;
-    }
-    need.hot = arguments.hot.or(need.hot);
-    need.time_met = arguments.time_met.unwrap_or(need.time_met);
-    need.sure = arguments.sure.unwrap_or(need.sure);
-    let wanted = &mut need.wanted;
-    if !arguments.provider.is_empty() {
-        wanted.providers.clone_from(&arguments.provider);
-    }
-    if !arguments.region.is_empty() {
-        wanted.regions.clone_from(&arguments.region);
-    }
-    wanted.architecture = arguments.arch.or(wanted.architecture);
-    wanted.vcpus = arguments.vcpus.or(wanted.vcpus);
-    wanted.memory = arguments.memory.or(wanted.memory);
-    if !arguments.machine.is_empty() {
-        wanted.machines.clone_from(&arguments.machine);
-    }
-    if !arguments.disk.is_empty() {
-        wanted.disks.clone_from(&arguments.disk);
-    }
-    wanted.disks_max = wanted.disks_max.min(arguments.disks_max);
-    match arguments.os_disk {
-        Some(OsDiskSize::None) => wanted.os_disk = None,
-        Some(OsDiskSize::Of(size)) => wanted.os_disk = Some(size),
-        None => {}
-    }
-    wanted.cpu_credits &= !arguments.no_cpu_credits;
     // A trace knows the size of its device.
     if need.size == Bytes::ZERO && need.trace.is_none() {
         return Err(Usage(format!("{}: --size 500GiB", NeedError::NoSize)).into());
     }
     Ok(())
+}
+
+fn words_of(arguments: &AdviseArguments) -> Result<NeedWords, Usage> {
+    let typed = arguments.objective.as_deref().map(parse_objective).transpose();
+    let objective = typed.map_err(|reason| Usage(format!("--objective: {reason}")))?;
+    let p99 = arguments.p99.map(|limit| Objective { of: LatencyFigure::P99, limit });
+    Ok(NeedWords {
+        numbers: numbers_of(arguments),
+        objective: p99.or(objective),
+        limits_only: arguments.limits_only,
+        sequential: arguments.sequential,
+        size: arguments.size,
+        growth: arguments.growth,
+        hot: arguments.hot,
+        time_met: arguments.time_met,
+        sure: arguments.sure,
+        providers: arguments.provider.clone(),
+        regions: arguments.region.clone(),
+        architecture: arguments.arch,
+        vcpus: arguments.vcpus,
+        memory: arguments.memory,
+        machines: arguments.machine.clone(),
+        disks: arguments.disk.clone(),
+        disks_max: Some(arguments.disks_max),
+        os_disk: arguments.os_disk.map(|OsDiskSize(size)| size),
+        no_cpu_credits: arguments.no_cpu_credits,
+    })
+}
+
+const fn numbers_of(arguments: &AdviseArguments) -> NeedNumbers {
+    NeedNumbers {
+        iops: arguments.iops,
+        throughput: arguments.throughput,
+        reads: arguments.reads,
+        block: arguments.block,
+        read_block: None,
+        write_block: None,
+    }
 }
 
 /// A mistake of the user, with its causes.

@@ -4,7 +4,7 @@ use super::sweep::SweepArguments;
 use super::time::TimeArguments;
 use super::{Own, Paying, Priced, Printing};
 use clap::{Args, ValueEnum};
-use loadline_advise::{DISKS_DEFAULT, OS_DISK_DEFAULT, ROWS_DEFAULT};
+use loadline_advise::{DISKS_DEFAULT, ROWS_DEFAULT, architecture, iops, os_disk};
 use loadline_catalog::Architecture;
 use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
 use std::path::PathBuf;
@@ -104,7 +104,7 @@ pub(crate) struct AdviseArguments {
     #[arg(long, value_name = "COUNT", default_value_t = DISKS_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) disks_max: u32,
     /// Size of the system's disk, or none
-    #[arg(long, value_name = "SIZE", value_parser = os_disk)]
+    #[arg(long, value_name = "SIZE", value_parser = os_disk_size)]
     pub(crate) os_disk: Option<OsDiskSize>,
     /// No machines whose processors run on credits
     #[arg(long)]
@@ -133,6 +133,9 @@ pub(crate) struct AdviseArguments {
     /// Print the commands that provision a row, to read and run: azure-cli, aws-cli, gcloud, terraform, bicep or powershell
     #[arg(long, value_enum, value_name = "TOOL", hide_possible_values = true)]
     pub(crate) script: Option<ScriptName>,
+    /// Write a page that computes in a browser, opened with this need: all of it can be moved there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) explore: Option<PathBuf>,
     /// Write in the place of files that are there
     #[arg(long)]
     pub(crate) force: bool,
@@ -170,37 +173,10 @@ pub(crate) enum ScriptName {
 
 /// The system's disk as typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OsDiskSize {
-    /// Not to be bought.
-    None,
-    /// At least this large.
-    Of(Bytes),
-}
+pub(crate) struct OsDiskSize(pub(crate) Option<Bytes>);
 
-/// What machines' processors are.
-fn architecture(typed: &str) -> Result<Architecture, String> {
-    let found = Architecture::ALL.into_iter().find(|one| one.name() == typed);
-    found.ok_or_else(|| Architecture::ALL.map(Architecture::name).join(" or "))
-}
-
-/// The system's disk; by default [`OS_DISK_DEFAULT`].
-fn os_disk(typed: &str) -> Result<OsDiskSize, String> {
-    if typed.eq_ignore_ascii_case("none") {
-        return Ok(OsDiskSize::None);
-    }
-    typed
-        .parse()
-        .map(OsDiskSize::Of)
-        .map_err(|error: loadline_units::UnitError| format!("{error}, or none (default {OS_DISK_DEFAULT})"))
-}
-
-/// A rate of requests: the option says the unit, so that it may be left out.
-pub(super) fn iops(typed: &str) -> Result<Iops, String> {
-    let plain: String = typed.trim().chars().filter(|c| !matches!(c, ',' | '_')).collect();
-    match plain.parse::<u64>() {
-        Ok(count) => Iops::per_second(count).ok_or_else(|| "zero is no rate".to_owned()),
-        Err(_) => typed.parse::<Iops>().map_err(|error| error.to_string()),
-    }
+fn os_disk_size(typed: &str) -> Result<OsDiskSize, String> {
+    os_disk(typed).map(OsDiskSize)
 }
 
 fn rows(typed: &str) -> Result<usize, String> {

@@ -1,8 +1,8 @@
 //! The arguments of `shelter`.
 
-use super::advise::iops;
 use super::{Own, Paying, Priced, Printing};
 use clap::{Args, Subcommand};
+use loadline_advise::iops;
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
 use std::path::PathBuf;
 

@@ -9,6 +9,7 @@ mod crash;
 mod crawl;
 mod emulate;
 mod end_to_end;
+mod explored;
 mod exported;
 mod fault;
 mod faults;

@@ -4,7 +4,6 @@ pub(crate) mod cells;
 pub(crate) mod declared_environment;
 pub(crate) mod feasibility;
 pub(crate) mod fill_forecast;
-pub(crate) mod initial_state;
 pub(crate) mod look_first;
 pub(crate) mod prediction_settings;
 pub(crate) mod run_header;

@@ -1,12 +1,10 @@
 //! The choices of a prediction beside its plans and its environment. They are stored with it, for a resumed one.
 
-use crate::{
-    Initially, NamedTarget, Overrides, PlannedCell, Refusal, Scope, TrialCell as _, TrialRound, TrialSchedule, Work,
-};
+use crate::{NamedTarget, Overrides, PlannedCell, Refusal, Scope, TrialCell as _, TrialRound, TrialSchedule, Work};
 use loadline_analysis::statistics::SERIES_MIN;
 use loadline_catalog::Environment;
 use loadline_disk::{Fullness, Warmth};
-use loadline_prediction::{DRAWS_DEFAULT, Limits, Model, models, volume_facts, volume_names};
+use loadline_prediction::{DRAWS_DEFAULT, Initially, Limits, Model, models, volume_facts, volume_names};
 use loadline_record::VolumeFacts;
 use loadline_units::Duration;
 use loadline_workload::{LoadSpec, Plan, TRIALS_MAX};

@@ -319,7 +319,7 @@ fn record(cell: &RunCell, label: String) -> CellRecord {
 /// The load's name in its plan, if it has one, before what it does.
 #[must_use]
 pub fn label(spec: &LoadSpec) -> String {
-    spec.name.as_ref().map_or_else(|| spec.to_string(), |name| format!("{name}: {spec}"))
+    spec.label()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::prices::PriceChoice;
 use crate::{Error, InputKind, Refusal, read_text};
-use loadline_catalog::{Catalog, Environment};
+use loadline_catalog::{Catalog, CatalogTexts, Environment};
 use loadline_record::{PlanText, RunRecord};
 use std::path::{Path, PathBuf};
 
@@ -17,24 +17,30 @@ pub fn catalog_with(folder: Option<&Path>) -> Result<Catalog, Error> {
 /// The catalog that comes along with the prices that are to count, and a folder's, whose prices count before all.
 ///
 /// # Errors
-/// As of [`catalog_with`], and of [`PriceChoice::catalog`].
+/// As of [`catalog_with`], and of [`PriceChoice::texts`].
 pub fn catalog_priced(folder: Option<&Path>, prices: &PriceChoice) -> Result<Catalog, Error> {
-    let builtin = prices.catalog()?;
-    let Some(folder) = folder else { return Ok(builtin) };
+    Ok(catalog_texts(folder, prices)?.over(Catalog::builtin())?)
+}
+
+/// The same as the texts that lie over the catalog that comes along, not read yet.
+///
+/// # Errors
+/// A [`Refusal`] of the folder; a file that cannot be read; as of [`PriceChoice::texts`].
+pub fn catalog_texts(folder: Option<&Path>, prices: &PriceChoice) -> Result<CatalogTexts, Error> {
+    let mut texts = prices.texts()?;
+    let Some(folder) = folder else { return Ok(texts) };
     if !folder.is_dir() {
         return Err(Refusal::NoCatalogFolder { folder: folder.to_owned(), exists: folder.exists() }.into());
     }
-    let mut files = Vec::new();
     for path in toml_files(folder)? {
         let text = read_text(&path, InputKind::Catalog)
             .map_err(|source| Error::Unreadable { what: path.display().to_string(), source })?;
-        files.push((path.display().to_string(), text));
+        texts.own.push((path.display().to_string(), text));
     }
-    if files.is_empty() {
+    if texts.own.is_empty() {
         return Err(Refusal::NoCatalogFile { folder: folder.to_owned() }.into());
     }
-    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
-    Ok(builtin.with(&files)?)
+    Ok(texts)
 }
 
 /// The files of a folder and of the folders in it, by name.

@@ -3,10 +3,9 @@
 use crate::error::{CellsOfPlan, HuntRefusal, in_a_line};
 use crate::place::open_volumes::{self, OpenVolumes};
 use crate::{
-    Ahead, Error, Initially, MeasuredPlace, ModelledPlace, NewRun, Observer, Overrides, PendingStore, PlannedCell,
-    Refusal, RunOptions, RunOutcome, RunStore, RunUnderWay, Settings, TrialPlace, TrialsPlanned, Tried, Work,
-    environment_again, keep::leftovers, label, measure_hunt, plans_again, refusal_of, refuse_impossible,
-    stored_environment,
+    Ahead, Error, MeasuredPlace, ModelledPlace, NewRun, Observer, Overrides, PendingStore, PlannedCell, Refusal,
+    RunOptions, RunOutcome, RunStore, RunUnderWay, Settings, TrialPlace, TrialsPlanned, Tried, Work, environment_again,
+    keep::leftovers, label, measure_hunt, plans_again, refusal_of, refuse_impossible, stored_environment,
 };
 use loadline_catalog::Environment;
 use loadline_engine::{EngineChoice, EngineOptions};
@@ -14,7 +13,7 @@ use loadline_hunt::{
     Baseline, BaselineStorage, Factor, FactorRequest, HuntDesign, HuntLoad, HuntPlan, HuntResult, HuntRounds,
     HuntVariant, IoEngine, hunted, variations,
 };
-use loadline_prediction::{Model, fit, most_plausible, volume_facts};
+use loadline_prediction::{Initially, Model, fit, most_plausible, volume_facts};
 use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
 use loadline_units::{Bytes, Ratio};
 use loadline_workload::{LoadSpec, Plan, RunCell};

@@ -4,10 +4,11 @@
 
 use crate::PlannedCell;
 use crate::trials::{NoTrial, TrialPlace, TrialRound};
-use crate::{Advance, Course, Error, Event, Initially, NamedTarget, Observer, wall_clock};
+use crate::{Advance, Course, Error, Event, NamedTarget, Observer, wall_clock};
 use loadline_disk::{InitialState, Machine, Warmth};
 use loadline_prediction::{
-    Going, Model, Predicted, PredictionError, Progress, Putting, for_draw, predict, predict_together, volume_facts,
+    Going, Initially, Model, Predicted, PredictionError, Progress, Putting, for_draw, predict, predict_together,
+    volume_facts,
 };
 use loadline_record::{LoadFigures, TrialRecord, VolumeFacts};
 use loadline_workload::{LoadSpec, RunCell, cell_seed};

@@ -1,10 +1,10 @@
 //! An update of limits: machines that the catalog has not, or has with other limits, out of saved answers.
 
-use super::PriceChoice;
 use super::files::{SavedAnswer, read_all};
 use super::shelf::{EVERYWHERE, PriceShelf, ShelfPlace, StoredList};
 use super::update::{UpdateError, digest_of};
 use crate::wall_clock;
+use loadline_catalog::Catalog;
 use loadline_offers::{KeptLimits, LimitsAnswer, LimitsOrigin, LimitsUpdate, Provider, read_limits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub fn run_limits_update(
         return Err(UpdateError::NothingAskedFor);
     }
     // By what comes along: a file holds all that differs from that.
-    let before = PriceChoice::Shipped.catalog()?;
+    let before = Catalog::builtin();
     let kept = shelf.newest()?;
     let mut files = Vec::new();
     for (answer, digests) in found.into_values() {

@@ -20,7 +20,7 @@ pub use shelf::{PriceShelf, ShelfError, StoredList};
 pub use update::{PriceUpdate, ProviderUpdate, UpdateError, UpdatedList, run_update};
 
 use crate::Error;
-use loadline_catalog::Catalog;
+use loadline_catalog::{Catalog, CatalogTexts};
 use std::path::PathBuf;
 
 /// Which prices count.
@@ -38,43 +38,45 @@ pub enum PriceChoice {
 }
 
 impl PriceChoice {
-    /// The catalog that comes along, with these prices.
+    /// The files that lie over the catalog that comes along, where these prices count.
     ///
     /// # Errors
     /// Lists that cannot be read; none where those of updates alone are to count.
-    pub fn catalog(&self) -> Result<Catalog, Error> {
-        let builtin = Catalog::builtin();
-        let updates = |builtin: Catalog| match PriceShelf::at_default() {
+    pub fn texts(&self) -> Result<CatalogTexts, Error> {
+        let updates = |without_prices: bool| match PriceShelf::at_default() {
             // Without a home nothing was updated.
-            Err(Error::NoHome) if *self == Self::Updated => Err(ShelfError::Empty.into()),
-            Err(Error::NoHome) => Ok(builtin),
+            Err(Error::NoHome) if without_prices => Err(ShelfError::Empty.into()),
+            Err(Error::NoHome) => Ok(CatalogTexts::default()),
             found => {
-                let updated = found?;
-                let is_empty = *self == Self::Updated && updated.newest_texts(false)?.is_empty();
-                if is_empty { Err(ShelfError::Empty.into()) } else { updated.over(builtin) }
+                let texts = found?.texts()?;
+                let is_empty = without_prices && texts.updates.is_empty();
+                if is_empty { Err(ShelfError::Empty.into()) } else { Ok(CatalogTexts { without_prices, ..texts }) }
             }
         };
         match self {
-            Self::Shipped => Ok(builtin),
-            Self::Newest => updates(builtin),
-            Self::Updated => updates(builtin.without_prices()),
+            Self::Shipped => Ok(CatalogTexts::default()),
+            Self::Newest => updates(false),
+            Self::Updated => updates(true),
             Self::List(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|source| Error::Unreadable { what: path.display().to_string(), source })?;
-                Ok(builtin.without_prices().with_updates(&[(&path.display().to_string(), &text)])?)
+                let name = path.display().to_string();
+                let text =
+                    std::fs::read_to_string(path).map_err(|source| Error::Unreadable { what: name.clone(), source })?;
+                let updates = vec![(name, text)];
+                Ok(CatalogTexts { without_prices: true, updates, ..CatalogTexts::default() })
             }
         }
     }
 }
 
 impl PriceShelf {
-    /// A catalog with what this shelf has: limits, and of each name in a region the newest price.
+    /// What this shelf has: limits, and of each name in a region the newest price.
+    fn texts(&self) -> Result<CatalogTexts, Error> {
+        let (limits, updates) = (self.newest_texts(true)?, self.newest_texts(false)?);
+        Ok(CatalogTexts { limits, updates, ..CatalogTexts::default() })
+    }
+
+    /// A catalog with them.
     fn over(&self, catalog: Catalog) -> Result<Catalog, Error> {
-        fn named(texts: &[(String, String)]) -> Vec<(&str, &str)> {
-            texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect()
-        }
-        let (limits, prices) = (self.newest_texts(true)?, self.newest_texts(false)?);
-        let catalog = catalog.with_limits(&named(&limits))?;
-        Ok(if prices.is_empty() { catalog } else { catalog.with_updates(&named(&prices))? })
+        Ok(self.texts()?.over(catalog)?)
     }
 }

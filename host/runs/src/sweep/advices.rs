@@ -1,13 +1,13 @@
 //! An advice for each of many needs: a row for each choice.
 
 use super::Part;
-use super::predictions::{column, in_one_line};
+use super::predictions::in_one_line;
 use super::side_by_side::{Stopped, SweepProgress, side_by_side};
 use crate::advice::{NeedError, NeedSource, read_need_source};
 use loadline_advise::{Advice, AdviceOptions, Asked, Candidate, Need, NeedFile, Rates, advise};
 use loadline_catalog::Catalog;
 use loadline_demand::{Demand, ReadOptions};
-use loadline_report::frame::{Frame, FrameValues};
+use loadline_report::frame::{Frame, FrameColumn, FrameValues};
 use loadline_report::words::advice::advice_verdict;
 use loadline_units::Bytes;
 use std::num::NonZero;
@@ -177,4 +177,8 @@ pub fn advice_frame(rows: &[AdviceRow]) -> Frame {
         text("environment", &|row| Some(row.environment.clone())),
         column("problem", of_row(&|row| row.problem.clone())),
     ])
+}
+
+fn column(name: &str, values: FrameValues) -> FrameColumn {
+    FrameColumn { name: name.to_owned(), values }
 }

@@ -9,8 +9,10 @@ mod predictions;
 mod side_by_side;
 
 pub use advices::{AdviceRow, AdviceSweep, Completed, SweptNeed, advice_frame};
+pub use loadline_prediction::{PredictionRow, RowFigures, SweepMethod};
+pub use loadline_report::frame::prediction_frame;
 pub use part::{Part, PartError};
-pub use predictions::{PredictionRow, PredictionSweep, RowFigures, SweepMethod, SweptEnvironment, prediction_frame};
+pub use predictions::{PredictionSweep, SweptEnvironment};
 pub use side_by_side::{Stopped, SweepProgress};
 
 use crate::{Error, InputKind, Refusal, SweepRefusal, catalog_with};

@@ -19,6 +19,7 @@ mod market;
 mod miss;
 mod need;
 mod need_file;
+mod need_words;
 mod replaying;
 mod script;
 mod search;
@@ -42,6 +43,7 @@ pub use need::{
     objective_words,
 };
 pub use need_file::{BLOCK_DEFAULT, NEED_SCHEMA, NeedFile, NeedNumbers, READS_DEFAULT, is_need};
+pub use need_words::{NEED_NAME, NO_LATENCY, NeedWords, architecture, iops, os_disk};
 pub use script::{Script, ScriptError, script};
 pub use short::short_share;
 pub use words::size as request_size;

@@ -84,8 +84,9 @@ pub(crate) fn stalls(load: &LoadFigures, trial: &TrialRecord) -> Option<Vec<Stal
     if slow.len() as f64 > seconds.len() as f64 * SECONDS_SHARE_MAX {
         return None;
     }
-    let (mut found, rest): (Vec<Stall>, Vec<Stall>) =
+    let (mut found, mut rest): (Vec<Stall>, Vec<Stall>) =
         slow.iter().partition(|stall| answers_are_missing(load, seconds, &usual, &slow, **stall));
+    rest.retain(|stall| is_no_queue(seconds, &slow, *stall));
     if !rest.is_empty() && all_waited(load, trial, &usual, &found, &rest) {
         found.extend(rest);
         found.sort_by_key(|stall| stall.ended);
@@ -125,6 +126,18 @@ fn is_silent(seconds: &[Second], usual: &Usual, stall: Stall) -> bool {
     let from = (stall.ended + 1).saturating_sub((stall.length_ns / 1e9) as usize) + 1;
     let few = usual.count * (1.0 - MISSING_SHARE_MIN);
     seconds.iter().take(stall.ended).skip(from).all(|second| second.count() as f64 <= few)
+}
+
+/// Whether the wait begins at once and is over after it: where requests stood long before, or stand longer afterwards, they stand in a
+/// queue that grows.
+fn is_no_queue(seconds: &[Second], slow: &[Stall], stall: Stall) -> bool {
+    let is_slow = |at: usize| slow.iter().any(|other| other.ended == at);
+    let long = slowest(&seconds[stall.ended]);
+    let before = stall.ended.checked_sub(libm::ceil(stall.length_ns / 1e9) as usize + 1);
+    let stood = before.is_some_and(|at| !is_slow(at) && slowest(&seconds[at]) >= long / 2.0);
+    let after = stall.ended + 1;
+    let grows = seconds.get(after).is_some_and(|next| !is_slow(after) && slowest(next) > long);
+    !stood && !grows
 }
 
 /// Whether it goes on as before: what falls for good, or stays low for long, is no stall.

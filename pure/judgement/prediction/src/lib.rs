@@ -11,9 +11,11 @@ mod ceilings;
 mod credits;
 mod demand;
 mod fluid;
+mod initially;
 mod latency;
 mod models;
 mod reach;
+mod rows;
 mod saving;
 mod trial;
 mod volumes;
@@ -22,8 +24,10 @@ pub use bursts::BurstWatch;
 pub use ceilings::{Ceilings, ceilings};
 pub use credits::{CreditsReading, CreditsWatch};
 pub use fluid::{FluidCourse, FluidPhase, fluid};
+pub use initially::Initially;
 pub use models::{DRAWS_DEFAULT, DRAWS_MAX, Limits, Model, models, most_plausible};
 pub use reach::{EntryGroup, entry_groups, unreached};
+pub use rows::{PredictionRow, RowFigures, RowMaker, SweepMethod};
 pub use saving::{
     ApplicationLatency, Copying, Transfer, VolumeRate, application_latency, application_load, transfer_rate,
 };

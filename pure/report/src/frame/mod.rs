@@ -3,6 +3,7 @@
 mod cells;
 mod csv;
 mod field;
+mod predictions;
 mod tables;
 mod values;
 
@@ -10,6 +11,7 @@ pub use cells::cells;
 pub use csv::{csv, frame_csv};
 use field::FrameField;
 pub use field::Moment;
+pub use predictions::prediction_frame;
 pub use tables::{seconds, trials};
 pub use values::{FrameValues, Sparse, Words};
 

@@ -1,11 +1,13 @@
 //! One self-contained HTML file: no network, readable without JavaScript, light and dark, on screen and on paper.
 
+mod advice;
 mod beside;
 mod cells;
 mod course;
 mod families;
 mod heat;
 mod overview;
+mod predictions;
 mod provenance;
 mod roofline;
 mod scaling;
@@ -13,7 +15,9 @@ mod side_by_side;
 mod table;
 mod traits;
 
+pub use advice::{advice_body, advice_html};
 pub use beside::{OtherRole, OtherRun, PagePlace};
+pub use predictions::predictions_body;
 
 use crate::answer::RunAnswer;
 use crate::comparison::comparison_answer;

@@ -8,10 +8,9 @@ use self::miss::missed;
 
 use crate::console::{Style, TerminalOptions, length, wrap};
 use crate::draft::{Draft, Noun, Weight};
-use crate::page::{escaped, page};
 use crate::put;
 use crate::table::{Column, Field, Table};
-use crate::verdict_line::{About, VerdictLine, lines_html};
+use crate::verdict_line::{About, VerdictLine};
 use loadline_advise::{
     Advice, AdviceDoubt, AdviceDoubtCode, Candidate, Cheapest, CurvePoint, NotLookedAt, PriceStep, PricedPart,
     RegionPrice, ReplayedFigures, RequestTiming, SumKnown, VolumeChoice, objective_words, request_size,
@@ -476,7 +475,7 @@ fn region_lines(regions: &[RegionPrice]) -> Vec<String> {
 }
 
 /// What only the page says of each row: its price by item, the rate at its first limit, and when its burst ends.
-fn details(row: &Candidate) -> String {
+pub(crate) fn details(row: &Candidate) -> String {
     let items = row.price_month.items.iter().map(|item| {
         let amount = item.amount.map_or_else(|| "no price".to_owned(), |amount| format!("{amount:.2}"));
         let day = item.fetched.as_deref().map(|fetched| fetched.split('T').next().unwrap_or(fetched));
@@ -487,21 +486,4 @@ fn details(row: &Candidate) -> String {
     let burst = row.burst_ends_s.map(|at| format!("its burst ends after {}", clock(at)));
     let all: Vec<String> = items.chain([ceiling]).chain(burst).collect();
     format!("row {}: {}", row.rank, all.join("; "))
-}
-
-/// The page of an advice.
-#[must_use]
-pub fn advice_html(advice: &Advice) -> String {
-    let mut out = String::from("<section>\n<h2>Verdict</h2>\n<div class=\"verdict\">\n");
-    let lines = advice_lines(advice);
-    lines_html(&mut out, "answers", &lines.iter().collect::<Vec<_>>());
-    out.push_str("</div>\n</section>\n");
-    let table = advice_table(&advice.candidates).html();
-    put!(out, "<section>\n<h2>Choices by price</h2>\n{table}</section>\n");
-    let details = advice.candidates.iter().map(details).collect();
-    for (heading, lines) in [("Each row in detail", details)].into_iter().chain(advice_sections(advice)) {
-        let items: Vec<String> = lines.iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
-        put!(out, "<section>\n<h2>{heading}</h2>\n<ul>\n{}</ul>\n</section>\n", items.concat());
-    }
-    page(&format!("Advice for {}", advice.need.name), &out)
 }

@@ -1,6 +1,7 @@
 //! What many predictions or advices came to, in lines.
 
 use crate::verdict_line::{About, VerdictLine};
+use loadline_prediction::RowFigures;
 use loadline_units::Duration;
 use loadline_units::words::{number, percent};
 use std::collections::BTreeMap;
@@ -75,15 +76,7 @@ pub fn predictions_lines(of: &SweptPredictions<'_>) -> Vec<VerdictLine> {
     };
     let mut lines = vec![About::Predicted.says(predicted)];
     lines.extend(limits(&of.limits).map(|limits| About::HeldBy.says(limits)));
-    let levels = |rate: &PredictedRate| {
-        let SpentBurst { after_s, before, lasting } = rate.spent?;
-        Some(format!(
-            "{} IOPS for {}, then {} IOPS",
-            number(before?),
-            Duration::from_s(after_s.max(0.0).round() as u64).clock(),
-            number(lasting?)
-        ))
-    };
+    let levels = |rate: &PredictedRate| levels(rate.spent?);
     if let ([_], Some(levels)) = (rates.as_slice(), rates.first().and_then(levels)) {
         lines.push(About::Rates.says(levels));
         return lines;
@@ -101,6 +94,22 @@ pub fn predictions_lines(of: &SweptPredictions<'_>) -> Vec<VerdictLine> {
         lines.push(About::Bursts.says(format!("{rows} burst credits in the end: the column {column} says when")));
     }
     lines
+}
+
+/// The two levels of a rate whose burst ends: "16,000 IOPS for 37 min, then 3,600 IOPS".
+fn levels(SpentBurst { after_s, before, lasting }: SpentBurst) -> Option<String> {
+    Some(format!(
+        "{} IOPS for {}, then {} IOPS",
+        number(before?),
+        Duration::from_s(after_s.max(0.0).round() as u64).clock(),
+        number(lasting?)
+    ))
+}
+
+/// The same of a row's figures; `None` where no burst ends.
+pub(crate) fn burst_levels(figures: &RowFigures) -> Option<String> {
+    let (before, lasting) = (figures.burst_iops, figures.lasting_iops);
+    levels(SpentBurst { after_s: figures.burst_ends_s?, before, lasting })
 }
 
 /// How many needs are met, and what binds.

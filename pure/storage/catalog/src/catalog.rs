@@ -166,11 +166,19 @@ impl Catalog {
     /// Never: a test reads it.
     #[must_use]
     pub fn builtin() -> Self {
-        let catalog = Self::default().with(BUILTIN);
-        let mut catalog = catalog.unwrap_or_else(|error| panic!("the catalog that comes along: {error}"));
-        catalog.builtin_families = catalog.families.len();
-        catalog
+        Self::shipped(BUILTIN).unwrap_or_else(|error| panic!("the catalog that comes along: {error}"))
     }
+
+    /// The same out of its files, each with its name and text: for programs that are given them.
+    ///
+    /// # Errors
+    /// The problems of the first file that has any.
+    pub fn shipped(files: &[(&str, &str)]) -> Result<Self, DocumentError> {
+        let mut catalog = Self::default().with(files)?;
+        catalog.builtin_families = catalog.families.len();
+        Ok(catalog)
+    }
+
     /// The files that it is read from: folder and name.
     pub fn builtin_files() -> impl Iterator<Item = &'static str> {
         BUILTIN.iter().map(|(name, _)| *name)

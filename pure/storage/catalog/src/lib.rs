@@ -22,6 +22,7 @@ mod parts;
 mod price;
 mod resolve;
 mod sold;
+mod texts;
 mod unit_check;
 
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, ListOrder, Listing};
@@ -50,6 +51,7 @@ pub use price::{
 };
 pub use resolve::{DiskFigures, Draw, EntryError, EstimatedLimit, LimitFigures, Provisioned, PurchasePart, VmFigures};
 pub use sold::SoldDisk;
+pub use texts::{CatalogTexts, NamedText};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,14 @@ use loadline_units::{Duration, Ratio};
 /// Sizes of a mix that a label names one by one.
 const SIZES_NAMED_MAX: usize = 12;
 
+impl LoadSpec {
+    /// The load's name in its plan, if it has one, before what it does.
+    #[must_use]
+    pub fn label(&self) -> String {
+        self.name.as_ref().map_or_else(|| self.to_string(), |name| format!("{name}: {self}"))
+    }
+}
+
 impl std::fmt::Display for LoadSpec {
     /// For people: "random read 4 KiB, depth 32".
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -195,6 +195,13 @@ impl Catalog {
         most_first(self.prices.counts(None))
     }
 
+    /// The currencies of all prices, by their letters.
+    #[must_use]
+    pub fn currencies(&self) -> BTreeSet<Currency> {
+        let each = self.prices.each.iter().map(|priced| priced.price.currency());
+        each.chain(self.prices.columns.iter().filter_map(|list| list.currency())).collect()
+    }
+
     /// That there are prices of a region.
     ///
     /// # Errors

@@ -1,12 +1,12 @@
 //! In which state modelled storage is when a load begins.
 
+use crate::trial::is_filled;
 use loadline_disk::{Fullness, InitialState, Warmth};
-use loadline_prediction::is_filled;
 use loadline_workload::LoadSpec;
 
 /// In which state a model's storage is when a load begins; by default bursts are full, and caches follow the load.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Initially {
+pub struct Initially {
     /// Credits of disks.
     pub bursts: Fullness,
     /// Those of the virtual machine; `None`: as the disks'.
@@ -18,7 +18,7 @@ pub(crate) struct Initially {
 impl Initially {
     /// For `load`.
     #[must_use]
-    pub(crate) fn of(self, load: &LoadSpec) -> InitialState {
+    pub fn of(self, load: &LoadSpec) -> InitialState {
         let filled = if is_filled(load) { Warmth::Warm } else { Warmth::Cold };
         InitialState { bursts: self.bursts, vm_bursts: self.vm_bursts, caches: self.caches.unwrap_or(filled) }
     }

@@ -1,0 +1,181 @@
+//! What storage would do: environments and a load out of words, and the rows of their prediction.
+
+use crate::command::{file, quoted};
+use crate::text::{Answer, Problem, StorageQuestion, Word};
+use loadline_catalog::{Catalog, Environment};
+use loadline_disk::Fullness;
+use loadline_prediction::{DRAWS_DEFAULT, Initially, Limits, Model, PredictionRow, RowMaker, SweepMethod, models};
+use loadline_report::frame::prediction_frame;
+use loadline_report::predictions_body;
+use loadline_units::Duration;
+use loadline_workload::{Plan, RunCell, run_cells};
+use serde_json::Value as Json;
+use std::fmt::Write as _;
+
+/// The question's name.
+pub(crate) const STORAGE: &str = "storage";
+/// The names of the environments, in their order.
+const NAMES: [&str; 2] = ["a", "b"];
+/// The volume of each.
+const VOLUME: &str = "data";
+/// The seed of the command, where none is typed.
+const SEED: u64 = 1;
+/// Requests outstanding: a row for each.
+const DEPTHS: u32 = 11;
+/// The fields that must be typed as numbers of a plan, and the others in quotes.
+const FOLDER: &str = "disks";
+const PLAN: &str = "load.toml";
+
+/// A question, read: the load on each of the environments.
+#[derive(Debug)]
+pub(crate) struct Posed {
+    plan: String,
+    environments: Vec<String>,
+    cells: Vec<RunCell>,
+    models: Vec<Vec<Model>>,
+    bursts: Fullness,
+    objective_ns: Option<u64>,
+}
+
+impl Posed {
+    /// Reads the words.
+    pub(crate) fn of(question: &StorageQuestion, catalog: &Catalog) -> Result<Self, Vec<Problem>> {
+        let value = |field: &str| {
+            question.words.iter().find(|(name, _)| name == field).map(|(_, typed)| typed.as_str()).unwrap_or_default()
+        };
+        let text = plan_text(value("pattern"), value("reads"), value("block"), value("p99"));
+        let plan = Plan::parse(&text, PLAN).map_err(|error| vec![Problem::of("", error.to_string())])?;
+        let cells = run_cells(std::slice::from_ref(&plan), &[VOLUME.to_owned()])
+            .map_err(|error| vec![Problem::of("", error.to_string())])?
+            .cells;
+        let objective = value("p99").parse::<Duration>().ok();
+        let (mut environments, mut all, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, side) in NAMES.iter().zip(&question.sides) {
+            let text = environment_text(name, side);
+            match Environment::parse(&text, name, catalog) {
+                Ok(environment) => {
+                    all.push(models(&environment, DRAWS_DEFAULT, SEED, Limits::Delivered));
+                    environments.push(text);
+                }
+                Err(error) => {
+                    problems.push(Problem::of(format!("{name}.{}", field_of(&error.to_string())), error.to_string()))
+                }
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let bursts = if value("bursts") == "empty" { Fullness::Empty } else { Fullness::Full };
+        let objective_ns = objective.map(Duration::as_ns);
+        Ok(Self { plan: text, environments, cells, models: all, bursts, objective_ns })
+    }
+
+    fn maker(&self, side: usize, method: SweepMethod) -> RowMaker<'_> {
+        let initially = Initially { bursts: self.bursts, ..Initially::default() };
+        // Simulation takes the middle alone: a page is not to wait for what is uncertain.
+        let all = &self.models[side];
+        let models = if method == SweepMethod::Simulation { &all[..1] } else { &all[..] };
+        RowMaker { models, method, seed: SEED, initially }
+    }
+
+    /// All rows, by limits.
+    pub(crate) fn by_limits(&self) -> Vec<PredictionRow> {
+        let rows = |side: usize| self.maker(side, SweepMethod::Limits).rows(NAMES[side], &[], &self.cells);
+        (0..self.environments.len()).flat_map(rows).collect()
+    }
+
+    /// The rows that there are to simulate: those of all environments at a depth come together.
+    pub(crate) fn count(&self) -> usize {
+        self.cells.len() * self.environments.len()
+    }
+
+    /// A row, simulated.
+    pub(crate) fn simulated(&self, row: usize) -> PredictionRow {
+        let (cell, side) = (row / self.environments.len(), row % self.environments.len());
+        let number = cell as u64 + 1;
+        self.maker(side, SweepMethod::Simulation).row(NAMES[side], (VOLUME, VOLUME), number, &self.cells[cell])
+    }
+
+    /// The answer with these rows.
+    pub(crate) fn answer(&self, rows: &[PredictionRow], simulated: Option<usize>, values: bool) -> Answer {
+        let json: Option<Json> = values.then(|| prediction_frame(rows).json());
+        Answer {
+            ask: STORAGE,
+            html: Some(predictions_body(rows, self.objective_ns)),
+            command: Some(self.command(simulated.is_some())),
+            simulates: simulated.is_none(),
+            more: simulated.is_some_and(|row| row + 1 < self.count()),
+            values: json,
+            ..Answer::default()
+        }
+    }
+
+    fn command(&self, simulated: bool) -> String {
+        let mut text = format!("mkdir -p {FOLDER}\n");
+        for (name, environment) in NAMES.iter().zip(&self.environments) {
+            text += &file(&format!("{FOLDER}/{name}.toml"), environment);
+        }
+        text += &file(PLAN, &self.plan);
+        let method = if simulated { "--draws 1" } else { "--limits-only" };
+        let bursts = if self.bursts == Fullness::Empty { " --bursts empty" } else { "" };
+        let _ = write!(text, "loadline predict {} --env {FOLDER} {method}{bursts}", quoted(PLAN));
+        text
+    }
+}
+
+/// A field of a storage that an error is about: what is not found is one of the two names.
+fn field_of(error: &str) -> &'static str {
+    if error.contains("vm:") { "vm" } else { "sku" }
+}
+
+/// The load as a plan. What is typed stands in quotes, so that the plan's reader judges it.
+fn plan_text(pattern: &str, reads: &str, block: &str, p99: &str) -> String {
+    let depths: Vec<String> = (0..DEPTHS).map(|power| (1_u32 << power).to_string()).collect();
+    let mut text = format!(
+        "schema = 1\nname = \"load\"\n[[load]]\npattern = {}\nreads = {}\nblock = {}\nqueue_depth = [{}]\nthreads = 1\n\
+         warm_up = \"1 s\"\nduration = \"4 s\"\ntrials = 1\n",
+        toml_text(pattern),
+        toml_text(reads),
+        toml_text(block),
+        depths.join(", ")
+    );
+    if !p99.is_empty() {
+        let _ = writeln!(text, "objective = {{ p99 = {} }}", toml_text(p99));
+    }
+    text
+}
+
+/// A storage as an environment.
+fn environment_text(name: &str, side: &[Word]) -> String {
+    let value = |field: &str| {
+        side.iter().find(|(name, _)| name == field).map(|(_, typed)| typed.as_str()).filter(|typed| !typed.is_empty())
+    };
+    let mut text = format!("schema = 1\nname = {}\n", toml_text(name));
+    if let Some(vm) = value("vm") {
+        let _ = writeln!(text, "vm = {}", toml_text(vm));
+    }
+    let count: u32 = value("count").map_or(1, |typed| typed.trim().parse().unwrap_or(0));
+    let mut disk = format!("sku = {}, count = {count}", toml_text(value("sku").unwrap_or_default()));
+    for (field, unit) in [("size", " GiB"), ("iops", " IOPS"), ("throughput", " MB/s")] {
+        if let Some(typed) = value(field) {
+            let is_plain = typed.chars().all(|c| c.is_ascii_digit());
+            let unit = if is_plain { unit } else { "" };
+            let _ = write!(disk, ", {field} = {}", toml_text(&format!("{typed}{unit}")));
+        }
+    }
+    let _ = writeln!(text, "[volume.{VOLUME}]\ndisks = [{{ {disk} }}]");
+    if count > 1 {
+        let layout = match value("layout") {
+            Some("mirror") => format!("{{ mirror = {count} }}"),
+            _ => "{ stripe = {} }".to_owned(),
+        };
+        let _ = writeln!(text, "layout = {layout}");
+    }
+    let _ = writeln!(text, "host_cache = {}", toml_text(value("host-cache").unwrap_or("none")));
+    text
+}
+
+/// A text in quotes.
+fn toml_text(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}

@@ -1,0 +1,259 @@
+"use strict";
+(() => {
+  const by = (id) => document.getElementById(id);
+  const all = (root, selector) => Array.from(root.querySelectorAll(selector));
+  const unpack = async (id) => {
+    const bytes = Uint8Array.from(atob(by(id).textContent), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+  };
+
+  // Sliders: as a field's number is written, and as their place says it.
+  const DECADE = 24;
+  const shown = (value) => String(Number(value.toPrecision(value >= 100 ? 3 : 2)));
+  const scale = (slider) => {
+    const low = Number(slider.dataset.low);
+    const high = Number(slider.dataset.high);
+    if ("linear" in slider.dataset) return { most: high - low, at: (place) => String(low + place), place: (value) => value - low };
+    const step = "powers" in slider.dataset ? Math.log2(2) / Math.log2(10) : 1 / DECADE;
+    return {
+      most: Math.round(Math.log10(high / low) / step),
+      at: (place) => ("powers" in slider.dataset ? String(low * 2 ** place) : shown(low * 10 ** (place * step))),
+      place: (value) => (value > 0 ? Math.round(Math.log10(value / low) / step) : 0),
+    };
+  };
+  const bindSlider = (slider) => {
+    const field = slider.parentElement.querySelector("input:not([type=range])");
+    const { most, at, place } = scale(slider);
+    slider.min = 0;
+    slider.max = most;
+    const follow = () => { slider.value = place(Number(field.value)); };
+    slider.addEventListener("input", () => {
+      field.value = at(Number(slider.value));
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    field.addEventListener("input", follow);
+    follow();
+  };
+
+  // Forms and the address.
+  const forms = () => all(document, "form");
+  const prefix = (form) => (form.dataset.side ? `${form.dataset.side}.` : "");
+  const fields = (form) => all(form, "[name]");
+  const valueOf = (field) => (field.type === "checkbox" ? (field.checked ? "yes" : "") : field.value.trim());
+  const typed = (field) => {
+    const value = valueOf(field);
+    return value && field.dataset.unit && /^[\d.]+$/.test(value) ? value + field.dataset.unit : value;
+  };
+  const tab = () => (by("tab-buy").getAttribute("aria-selected") === "true" ? "buy" : "storage");
+  const formsOf = (ask) => forms().filter((form) => (ask === "buy") === (form.dataset.ask === "buy"));
+  const address = () => {
+    const parts = [tab()];
+    for (const form of formsOf(tab())) {
+      for (const field of fields(form)) {
+        const name = prefix(form) + field.name + (field.name === "provider" ? `.${field.value}` : "");
+        const value = field.name === "provider" ? (field.checked ? "yes" : "") : valueOf(field);
+        if (value !== field.dataset.first) parts.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+      }
+    }
+    return parts.join("&");
+  };
+  const take = (text) => {
+    const [ask, ...parts] = text.replace(/^#/, "").split("&");
+    if (ask !== "buy" && ask !== "storage") return;
+    choose(ask);
+    const said = new Map(parts.map((part) => part.split("=").map(decodeURIComponent)));
+    for (const form of formsOf(ask)) {
+      for (const field of fields(form)) {
+        const name = prefix(form) + field.name + (field.name === "provider" ? `.${field.value}` : "");
+        const value = said.has(name) ? said.get(name) : field.dataset.first;
+        if (field.type === "checkbox") field.checked = value === "yes";
+        else field.value = value;
+      }
+      all(form, "input[type=range]").forEach((slider) => {
+        slider.value = scale(slider).place(Number(slider.parentElement.querySelector("[name]").value));
+      });
+    }
+  };
+  const choose = (ask) => {
+    for (const one of ["buy", "storage"]) {
+      const isChosen = one === ask;
+      by(`tab-${one}`).setAttribute("aria-selected", String(isChosen));
+      by(`tab-${one}`).tabIndex = isChosen ? 0 : -1;
+      by(one).hidden = !isChosen;
+    }
+  };
+
+  // Questions.
+  const today = () => new Date().toISOString().slice(0, 10);
+  const words = (form) => fields(form).filter((field) => typed(field) !== "" && field.name !== "provider")
+    .map((field) => [field.name, typed(field)]);
+  const question = (ask) => {
+    if (ask === "buy") {
+      const form = formsOf(ask)[0];
+      const boxes = all(form, "[name=provider]");
+      const ticked = boxes.filter((box) => box.checked);
+      const providers = (ticked.length === boxes.length ? [] : ticked).map((box) => ["provider", box.value]);
+      return { ask, words: [...words(form), ...providers], today: today() };
+    }
+    const sides = forms().filter((form) => form.dataset.side && !form.hidden);
+    return { ask, words: words(formsOf(ask)[0]), sides: sides.map(words) };
+  };
+
+  // Two workers: one answers by limits at once; the other simulates, and begins anew where a question comes while it computes.
+  let module = null;
+  let catalog = "";
+  let turn = 0;
+  const shownTurn = { buy: 0, storage: 0 };
+  const start = (hear) => {
+    const url = URL.createObjectURL(new Blob([by("worker").textContent], { type: "text/javascript" }));
+    const worker = new Worker(url);
+    worker.onmessage = ({ data }) => hear(data);
+    worker.onerror = (event) => failed(event.message || "its worker does not start");
+    worker.postMessage({ module, catalog });
+    return worker;
+  };
+  let fast = null;
+  let slow = null;
+  let isBusy = false;
+  const startSlow = () => { slow = start((data) => { if (!data.opened) heard(data, true); }); };
+  const failed = (why) => say("buy", `This browser cannot compute the page: ${why}. A newer one can.`);
+  const say = (ask, text) => { by(`${ask}-state`).textContent = text; };
+  const mark = (ask, problems) => {
+    for (const form of formsOf(ask)) {
+      for (const field of fields(form)) {
+        const found = (problems || []).find((problem) => problem.field === prefix(form) + field.name);
+        const holder = field.closest("label") || field.parentElement;
+        const old = holder.querySelector(".problem");
+        if (old) old.remove();
+        field.removeAttribute("aria-invalid");
+        if (!found) continue;
+        field.setAttribute("aria-invalid", "true");
+        const note = document.createElement("span");
+        note.className = "problem";
+        note.textContent = found.text;
+        holder.append(note);
+      }
+    }
+  };
+  const heard = ({ turn: of, answer, over }, simulated) => {
+    if (simulated && over) isBusy = false;
+    if (of !== turn) return;
+    const ask = answer.ask;
+    mark(ask, answer.problems);
+    by(`${ask}-answer`).classList.remove("stale");
+    if (answer.html) by(`${ask}-answer`).innerHTML = answer.html;
+    if (answer.command) by(`${ask}-command`).textContent = answer.command;
+    document.body.dataset.answered = `${simulated ? "simulated" : "limits"} ${of}`;
+    shownTurn[ask] = of;
+    const general = (answer.problems || []).filter((problem) => !problem.field).map((problem) => problem.text);
+    if (general.length || (answer.problems || []).length) say(ask, general.join("; ") || "A field has no value that can be: see it in red.");
+    else if (!simulated && answer.simulates) say(ask, "By limits. Latencies are being simulated …");
+    else if (simulated && !over) say(ask, "Latencies are being simulated …");
+    else say(ask, simulated ? "By simulation." : "By limits.");
+    if (!simulated && answer.simulates) {
+      if (isBusy) {
+        slow.terminate();
+        startSlow();
+      }
+      isBusy = true;
+      const asked = question(ask);
+      slow.postMessage({ turn, rows: ask === "storage", question: ask === "storage" ? asked : { ...asked, simulate: 0 } });
+    }
+  };
+  const renew = () => {
+    if (!fast) return;
+    const ask = tab();
+    turn += 1;
+    history.replaceState(null, "", `#${address()}`);
+    by(`${ask}-answer`).classList.add("stale");
+    document.querySelector("form[data-side=b]").hidden = !document.querySelector("[name=two]").checked;
+    fast.postMessage({ turn, question: question(ask) });
+  };
+
+  // What there is to choose from.
+  const option = (select, value, text) => {
+    const element = document.createElement("option");
+    element.value = value;
+    element.textContent = text || value;
+    select.append(element);
+  };
+  const fill = (choices) => {
+    for (const provider of choices.providers) {
+      const label = document.createElement("label");
+      const box = document.createElement("input");
+      box.type = "checkbox";
+      box.name = "provider";
+      box.value = provider.name;
+      box.checked = true;
+      label.append(box, ` ${provider.name}`);
+      by("providers").append(label);
+      for (const region of provider.regions) option(document.querySelector("[name=region]"), region, `${provider.name} ${region}`);
+    }
+    choices.currencies.forEach((currency) => option(document.querySelector("[name=currency]"), currency));
+    choices.machines.forEach((machine) => option(by("machines"), machine));
+    choices.disks.forEach((disk) => option(by("disks"), disk));
+    all(document, "form[data-side]").forEach((form, place) => {
+      form.append(by("side").content.cloneNode(true));
+      for (const [name, value] of choices.sides[place] || choices.sides[0] || []) {
+        const field = form.querySelector(`[name="${name}"]`);
+        if (field) field.value = value;
+      }
+    });
+  };
+  const firstValues = () => forms().forEach((form) => fields(form).forEach((field) => {
+    field.dataset.first = field.name === "provider" ? "yes" : valueOf(field);
+  }));
+
+  const begin = async () => {
+    say("buy", "The model is being unpacked …");
+    module = await WebAssembly.compile(await (await unpack("module")).arrayBuffer());
+    catalog = await (await unpack("catalog")).text();
+    const made = start((data) => {
+      if (!data.opened) {
+        heard(data, false);
+        return;
+      }
+      if (data.opened.problems) {
+        say("buy", data.opened.problems.map((problem) => problem.text).join("; "));
+        return;
+      }
+      fill(data.opened);
+      firstValues();
+      all(document, "input[type=range]").forEach(bindSlider);
+      take(location.hash || by("opening").textContent);
+      fast = made;
+      startSlow();
+      renew();
+    });
+  };
+  document.addEventListener("input", (event) => { if (event.target.name) renew(); });
+  document.addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("hashchange", () => {
+    if (fast && location.hash !== `#${address()}`) {
+      take(location.hash);
+      renew();
+    }
+  });
+  all(document, "[role=tab]").forEach((button) => {
+    const go = (ask) => {
+      choose(ask);
+      by(`tab-${ask}`).focus();
+      renew();
+    };
+    button.addEventListener("click", () => go(button.getAttribute("aria-controls")));
+    button.addEventListener("keydown", (event) => {
+      if (event.key === "ArrowLeft" || event.key === "ArrowRight") go(tab() === "buy" ? "storage" : "buy");
+    });
+  });
+  all(document, "[data-copy]").forEach((button) => button.addEventListener("click", async () => {
+    const text = by(button.dataset.copy).textContent;
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(by(button.dataset.copy));
+      button.textContent = "Selected: copy it with the keyboard";
+    }
+  }));
+  begin().catch((error) => failed(error.message));
+})();
