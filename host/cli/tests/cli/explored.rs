@@ -56,7 +56,8 @@ fn by_command(bench: &Bench, command: &str) -> Value {
     shell.arg("-c").arg(format!("{command} --format json --quiet")).current_dir(bench.path(""));
     shell.env("PATH", format!("{}:{}", commands.display(), std::env::var("PATH").unwrap_or_default()));
     let output = shell.env("HOME", bench.path("home")).env_remove("XDG_DATA_HOME").output().unwrap();
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{command}: {error}: {}", text(&output.stderr)))
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{command}: {error}: {}", text(&output.stderr)))
 }
 
 /// A need in words.
@@ -160,9 +161,7 @@ fn simulated_rows_are_those_of_the_command() {
     let (bench, mut session) = (Bench::new(), session());
     let choices = answered(&mut session, &json!({"ask": "choices"}));
     let words = json!([["pattern", "random"], ["reads", "70%"], ["block", "64KiB"], ["p99", "20ms"]]);
-    let question = |row: usize| {
-        json!({"ask": "storage", "words": words, "sides": [choices["sides"][0]], "values": true, "simulate": row})
-    };
+    let question = |row: usize| json!({"ask": "storage", "words": words, "sides": [choices["sides"][0]], "values": true, "simulate": row});
     let mut answer = answered(&mut session, &question(0));
     let mut row = 0;
     while answer["more"] == true {
@@ -216,7 +215,8 @@ const ANSWERED: &str = "new Promise((go) => { const look = () => { const all = d
                         if (all.answered && (WANTED)) go(state); else setTimeout(look, 10); }; look(); })";
 
 fn wait(browser: &mut Browser, simulated: bool) -> String {
-    let wanted = if simulated { "state.startsWith('By simulation') || state.includes('red')" } else { "state.startsWith('By')" };
+    let wanted =
+        if simulated { "state.startsWith('By simulation') || state.includes('red')" } else { "state.startsWith('By')" };
     browser.text(&ANSWERED.replace("WANTED", wanted))
 }
 

@@ -223,14 +223,18 @@ impl SetsFor<'_> {
         }
         let mut all: Vec<Provisioned> = Vec::new();
         let below: &[f64] = if self.is_steady { &[] } else { &MARGINS_BELOW };
+        // More of the need takes no smaller disk.
+        let mut from = size;
         for margin in below.iter().chain(&MARGINS) {
             let flow = (self.flow_of)(layout);
             let flow = flow.at(&flow.rates.times(*margin));
             let wanted = if is_provisioned(entry) {
                 self.least_provisioned(entry, count, layout, size, most, figures, &flow)
             } else {
-                self.least_size(entry, count, layout, size, most, figures, &flow)
+                self.least_size(entry, count, layout, from, most, figures, &flow)
             };
+            from = from
+                .max(wanted.as_ref().filter(|_| !is_provisioned(entry)).and_then(|wanted| wanted.size).unwrap_or(from));
             if let Some(wanted) = wanted.filter(|wanted| !all.contains(wanted)) {
                 all.push(wanted);
             }

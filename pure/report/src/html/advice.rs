@@ -23,8 +23,8 @@ pub fn advice_body(advice: &Advice, budget: Option<f64>) -> String {
     let mut lines = advice_lines(advice);
     lines.extend(budget.and_then(|budget| within_budget(advice, budget)));
     lines_html(&mut out, "answers", &lines.iter().collect::<Vec<_>>());
-    out.push_str("</div>\n</section>\n");
     cost_curve(&mut out, advice, budget);
+    out.push_str("</div>\n</section>\n");
     let table = advice_table(&advice.candidates).html();
     put!(out, "<section>\n<h2>Choices by price</h2>\n{table}</section>\n");
     let details = advice.candidates.iter().map(details).collect();
@@ -82,14 +82,14 @@ fn cost_curve(out: &mut String, advice: &Advice, budget: Option<f64>) {
         references: budget.map(|y| Reference { y, label: "budget".to_owned() }).into_iter().collect(),
         separators: Vec::new(),
         marks: vec![Mark { x: here, label: "you are here".to_owned(), is_named: true }],
-        size: Size::Large,
+        size: Size::Lead,
         names: false,
         hover: None,
     };
-    out.push_str("<section>\n<h2>What more and less of the need costs</h2>\n");
-    let caption = "Shares of the need other than the whole are judged by limits alone.";
-    figure(out, Size::Large, "Price a month by requests per second", &chart, caption);
-    out.push_str("</section>\n");
+    out.push_str("<div class=\"chart-beside\">");
+    let caption = "Other shares of the need than the whole are judged by limits alone.";
+    figure(out, Size::Lead, "What more and less of the need costs a month", &chart, caption);
+    out.push_str("</div>\n");
 }
 
 /// How the need stands to a budget: what is left, or the largest known share of it that the budget carries.

@@ -32,8 +32,8 @@ pub fn predictions_body(rows: &[PredictionRow], objective_ns: Option<u64>) -> St
     lines.extend(problems.first().map(|problem| About::FirstProblem.says(*problem)));
     let mut out = String::from("<section>\n<h2>Verdict</h2>\n<div class=\"verdict\">\n");
     lines_html(&mut out, "answers", &lines.iter().collect::<Vec<_>>());
-    out.push_str("</div>\n</section>\n");
     curve(&mut out, &sides, objective_ns);
+    out.push_str("</div>\n</section>\n");
     let table = table(&sides).html();
     put!(out, "<section>\n<h2>Each depth</h2>\n{table}</section>\n");
     out
@@ -151,16 +151,16 @@ fn curve(out: &mut String, sides: &[Side<'_>], objective_ns: Option<u64>) {
             .collect(),
         separators: Vec::new(),
         marks,
-        size: Size::Large,
+        size: Size::Lead,
         names: false,
         hover: None,
     };
-    out.push_str("<section>\n<h2>Latency against load</h2>\n");
-    legend(out, &names);
+    out.push_str("<div class=\"chart-beside\">");
     let caption =
         "Each mark is a number of requests outstanding, doubling from left to right. Upright lines are limits.";
-    figure(out, Size::Large, "Latency by requests per second", &chart, caption);
-    out.push_str("</section>\n");
+    figure(out, Size::Lead, "Latency against load", &chart, caption);
+    legend(out, &names);
+    out.push_str("</div>\n");
 }
 
 fn most_of(side: &Side<'_>) -> Option<String> {

@@ -10,7 +10,7 @@ use crate::deviation::Deviation;
 use crate::entry::LatencyInterval;
 use crate::resolve::{DiskFigures, Draw, LimitFigures, VmFigures};
 use loadline_disk::{
-    EnvironmentSpec, HostCache, HostCacheSpec, LatencySpec, Layout, Limit, Place, PoolSpec, VolumeSpec,
+    DiskSpec, EnvironmentSpec, HostCache, HostCacheSpec, LatencySpec, Layout, Limit, Place, PoolSpec, VolumeSpec,
 };
 use loadline_document::{DocumentError, nearest, text_hash};
 use loadline_units::{Bytes, Ratio};
@@ -116,26 +116,35 @@ impl Environment {
         let pools_of = |disk: &DiskFigures| {
             self.pools.iter().filter(|pool| !disk.name.is_empty() && pool.disks == disk.name).collect::<Vec<_>>()
         };
+        let disk = |figures: &DiskFigures| {
+            let mut disk = figures.spec(draw);
+            disk.device_queues = figures.device_queues(draw, self.vm.as_ref());
+            for pool in pools_of(figures) {
+                if pool.is_allowance {
+                    disk.allowance = Some(pool.name.clone());
+                } else if !figures.is_by_iops {
+                    disk.pool = Some(pool.name.clone());
+                    // A disk in the host is a separate device, independent of the others' total.
+                    if disk.place == Place::Network {
+                        disk.limit = Limit::default();
+                    }
+                }
+            }
+            disk
+        };
+        // Most volumes have many equal disks, and a search makes thousands of volumes.
+        let disks = |all: &[DiskFigures]| {
+            let mut specs: Vec<DiskSpec> = Vec::with_capacity(all.len());
+            for (place, figures) in all.iter().enumerate() {
+                let alike = place.checked_sub(1).filter(|before| all[*before] == *figures);
+                let spec = alike.map_or_else(|| disk(figures), |before| specs[before].clone());
+                specs.push(spec);
+            }
+            specs
+        };
         let volume = |volume: &EnvironmentVolume| VolumeSpec {
             name: volume.name.clone(),
-            disks: (volume.disks.iter())
-                .map(|figures| {
-                    let mut disk = figures.spec(draw);
-                    disk.device_queues = figures.device_queues(draw, self.vm.as_ref());
-                    for pool in pools_of(figures) {
-                        if pool.is_allowance {
-                            disk.allowance = Some(pool.name.clone());
-                        } else if !figures.is_by_iops {
-                            disk.pool = Some(pool.name.clone());
-                            // A disk in the host is a separate device, independent of the others' total.
-                            if disk.place == Place::Network {
-                                disk.limit = Limit::default();
-                            }
-                        }
-                    }
-                    disk
-                })
-                .collect(),
+            disks: disks(&volume.disks),
             layout: volume.layout,
             host_cache: volume.host_cache.spec(draw),
         };
