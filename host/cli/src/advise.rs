@@ -2,12 +2,12 @@
 
 mod judge;
 mod need;
-mod opening;
+mod page_address;
 mod text;
 
 use self::judge::{advice_on_trace, assumed_words, priced_catalog};
 use self::need::{need_of, refuse_latency};
-use self::opening::opening;
+use self::page_address::page_address;
 use self::text::in_words;
 use crate::arguments::advise::{AdviseArguments, ScriptName};
 use crate::arguments::{CommandLine, Format, Verb};
@@ -81,7 +81,7 @@ pub(crate) fn advise(
     }
     if let Some(path) = &arguments.explore {
         let texts = catalog_texts(arguments.own.catalog.as_deref(), &arguments.priced.prices)?;
-        explore_verb::write(path, arguments.force, texts, &opening(&advice, &wanted, &catalog.providers()))?;
+        explore_verb::write(path, arguments.force, texts, &page_address(&advice, &wanted, &catalog.providers()))?;
     }
     if let Some(path) = &arguments.write_env {
         write_environment(path, &advice, arguments.row, arguments.force)?;

@@ -1,7 +1,7 @@
 //! What to buy: the words of a need, advised on.
 
 use crate::command::options;
-use crate::text::{Answer, BuyQuestion, Problem, Word};
+use crate::text::{BuyQuestion, PageAnswer, Problem, Word};
 use loadline_advise::{Advice, AdviceOptions, AdviseError, Need, NeedWords, advise};
 use loadline_catalog::{Catalog, CommitmentTerm, Currency, Discount, PaidTerms};
 use loadline_report::{advice_body, advice_document};
@@ -89,11 +89,11 @@ fn posed(words: &[Word]) -> Result<(Said, Need), Vec<Problem>> {
 pub(crate) type Paid = Option<(Paying, Catalog)>;
 
 /// Advises. `paid` keeps the catalog with the terms of payment, which is dear to make, for the next question.
-pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) -> Answer {
+pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) -> PageAnswer {
     let simulate = question.simulate.is_some();
     let (said, mut need) = match posed(&question.words) {
         Ok(posed) => posed,
-        Err(problems) => return Answer::refused(BUY, problems),
+        Err(problems) => return PageAnswer::refused(BUY, problems),
     };
     let has_objective = need.objective.is_some();
     if !simulate {
@@ -109,7 +109,7 @@ pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) 
     };
     let advice = match advise(&need, catalog, &options_of_advice) {
         Ok(advice) => advice,
-        Err(error) => return Answer::refused(BUY, vec![refused(&error)]),
+        Err(error) => return PageAnswer::refused(BUY, vec![refused(&error)]),
     };
     let of_command: Vec<Word> = question
         .words
@@ -117,13 +117,13 @@ pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) 
         .filter(|(field, _)| field != BUDGET && (simulate || has_objective || field != "p99"))
         .cloned()
         .collect();
-    Answer {
+    PageAnswer {
         ask: BUY,
         html: Some(advice_body(&advice, said.budget)),
         command: Some(format!("loadline advise{}", options(&of_command))),
         simulates: !simulate,
         values: question.values.then(|| values(&advice)),
-        ..Answer::default()
+        ..PageAnswer::default()
     }
 }
 

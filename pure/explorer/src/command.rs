@@ -12,7 +12,7 @@ pub(crate) fn options(words: &[Word]) -> String {
 }
 
 /// As a shell takes it for one word.
-pub(crate) fn quoted(typed: &str) -> String {
+fn quoted(typed: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._%/:,@+-=".contains(c);
     if !typed.is_empty() && typed.chars().all(is_plain) && !typed.starts_with('-') {
         return typed.to_owned();

@@ -2,7 +2,7 @@
 
 use crate::buy::{self, Paid, sides};
 use crate::storage::{Posed, STORAGE};
-use crate::text::{Answer, Problem, Question, StorageQuestion, Word};
+use crate::text::{PageAnswer, Problem, Question, StorageQuestion, Word};
 use loadline_catalog::{Catalog, CatalogTexts, NamedText};
 use loadline_document::DocumentError;
 use loadline_prediction::PredictionRow;
@@ -66,7 +66,7 @@ impl Session {
             Ok(Question::Choices) => self.choices(),
             Ok(Question::Buy(question)) => json(&buy::answer(&question, &self.catalog, &mut self.paid)),
             Ok(Question::Storage(question)) => json(&self.storage(&question)),
-            Err(error) => json(&Answer::refused("", vec![Problem::of("", error.to_string())])),
+            Err(error) => json(&PageAnswer::refused("", vec![Problem::of("", error.to_string())])),
         };
         answer.to_string()
     }
@@ -95,14 +95,14 @@ impl Session {
         })
     }
 
-    fn storage(&mut self, question: &StorageQuestion) -> Answer {
+    fn storage(&mut self, question: &StorageQuestion) -> PageAnswer {
         let key = format!("{:?} {:?}", question.words, question.sides);
         let known = self.last.take().filter(|last| last.key == key);
         let mut last = match known {
             Some(last) => last,
             None => match Posed::of(question, &self.catalog) {
                 Ok(posed) => Simulated { key, rows: posed.by_limits(), posed },
-                Err(problems) => return Answer::refused(STORAGE, problems),
+                Err(problems) => return PageAnswer::refused(STORAGE, problems),
             },
         };
         if let Some(row) = question.simulate.filter(|row| *row < last.posed.count()) {
@@ -123,6 +123,6 @@ fn is_same(one: &PredictionRow, other: &PredictionRow) -> bool {
     (&one.environment, &one.volume, one.cell) == (&other.environment, &other.volume, other.cell)
 }
 
-fn json(answer: &Answer) -> Json {
+fn json(answer: &PageAnswer) -> Json {
     serde_json::to_value(answer).unwrap_or(Json::Null)
 }

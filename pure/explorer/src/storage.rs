@@ -1,7 +1,7 @@
 //! What storage would do: environments and a load out of words, and the rows of their prediction.
 
-use crate::command::{file, quoted};
-use crate::text::{Answer, Problem, StorageQuestion, Word};
+use crate::command::{file, options};
+use crate::text::{PageAnswer, Problem, StorageQuestion, Word};
 use loadline_catalog::{Catalog, Environment};
 use loadline_disk::Fullness;
 use loadline_prediction::{DRAWS_DEFAULT, Initially, Limits, Model, PredictionRow, RowMaker, SweepMethod, models};
@@ -22,7 +22,7 @@ const VOLUME: &str = "data";
 const SEED: u64 = 1;
 /// Requests outstanding: a row for each.
 const DEPTHS: u32 = 11;
-/// The fields that must be typed as numbers of a plan, and the others in quotes.
+/// Where the command has its files.
 const FOLDER: &str = "disks";
 const PLAN: &str = "load.toml";
 
@@ -58,7 +58,7 @@ impl Posed {
                     environments.push(text);
                 }
                 Err(error) => {
-                    problems.push(Problem::of(format!("{name}.{}", field_of(&error.to_string())), error.to_string()))
+                    problems.push(Problem::of(format!("{name}.{}", field_of(&error.to_string())), error.to_string()));
                 }
             }
         }
@@ -97,16 +97,16 @@ impl Posed {
     }
 
     /// The answer with these rows.
-    pub(crate) fn answer(&self, rows: &[PredictionRow], simulated: Option<usize>, values: bool) -> Answer {
+    pub(crate) fn answer(&self, rows: &[PredictionRow], simulated: Option<usize>, values: bool) -> PageAnswer {
         let json: Option<Json> = values.then(|| prediction_frame(rows).json());
-        Answer {
+        PageAnswer {
             ask: STORAGE,
             html: Some(predictions_body(rows, self.objective_ns)),
             command: Some(self.command(simulated.is_some())),
             simulates: simulated.is_none(),
             more: simulated.is_some_and(|row| row + 1 < self.count()),
             values: json,
-            ..Answer::default()
+            ..PageAnswer::default()
         }
     }
 
@@ -116,9 +116,11 @@ impl Posed {
             text += &file(&format!("{FOLDER}/{name}.toml"), environment);
         }
         text += &file(PLAN, &self.plan);
-        let method = if simulated { "--draws 1" } else { "--limits-only" };
-        let bursts = if self.bursts == Fullness::Empty { " --bursts empty" } else { "" };
-        let _ = write!(text, "loadline predict {} --env {FOLDER} {method}{bursts}", quoted(PLAN));
+        let word = |field: &str, typed: &str| (field.to_owned(), typed.to_owned());
+        let mut words = vec![word("env", FOLDER)];
+        words.push(if simulated { word("draws", "1") } else { word("limits-only", "yes") });
+        words.extend((self.bursts == Fullness::Empty).then(|| word("bursts", "empty")));
+        let _ = write!(text, "loadline predict {PLAN}{}", options(&words));
         text
     }
 }

@@ -64,7 +64,7 @@ impl Problem {
 
 /// What a page is answered.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct PageAnswer {
     /// The question's kind.
     pub(crate) ask: &'static str,
     /// A part of the page.
@@ -85,7 +85,7 @@ pub(crate) struct Answer {
     pub(crate) values: Option<Json>,
 }
 
-impl Answer {
+impl PageAnswer {
     pub(crate) fn refused(ask: &'static str, problems: Vec<Problem>) -> Self {
         Self { ask, problems, ..Self::default() }
     }

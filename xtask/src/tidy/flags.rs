@@ -73,8 +73,10 @@ fn options(literal: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Where code of the workspace may depend on a feature: the gate builds one set, so all else must be the same in every build.
-/// The repository names a module of object stores, whose hundred packages only such a build has; the analysis one for tests of others.
-const SWITCHES: [&str; 6] = [
+/// The repository names a module of object stores, whose hundred packages only such a build has; the analysis one for tests of others;
+/// the command's build script a whole module.
+const SWITCHES: [&str; 7] = [
+    "host/cli/build.rs",
     "host/cli/src/lib.rs",
     "pure/report/src/words/mod.rs",
     "host/crawl/src/extract/mod.rs",

@@ -102,19 +102,18 @@ fn within_budget(advice: &Advice, budget: f64) -> Option<VerdictLine> {
     }
     let all = steps(advice, winner);
     let carried = all.iter().rev().find(|step| step.amount <= budget);
-    let text = match carried {
-        Some(step) => format!(
+    let text = if let Some(step) = carried {
+        format!(
             "The budget of {budget:.2} {currency} carries {} of the need: {}, {:.2} a month.",
             percent(step.times),
             step.choice,
             step.amount
-        ),
-        None => {
-            let least = all.first().map_or(amount, |step| step.amount);
-            format!(
-                "The budget of {budget:.2} {currency} carries not even half of the need, which costs {least:.2} a month."
-            )
-        }
+        )
+    } else {
+        let least = all.first().map_or(amount, |step| step.amount);
+        format!(
+            "The budget of {budget:.2} {currency} carries not even half of the need, which costs {least:.2} a month."
+        )
     };
     Some(About::Budget.says(text))
 }

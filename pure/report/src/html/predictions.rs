@@ -101,6 +101,17 @@ fn kept(side: &Side<'_>, limit: u64, are_several: bool) -> Option<VerdictLine> {
     })
 }
 
+/// A latency of a row, ns.
+type Latency = fn(&PredictionRow) -> Option<f64>;
+
+fn mean(row: &PredictionRow) -> Option<f64> {
+    row.figures.latency_mean_ns
+}
+
+fn p99(row: &PredictionRow) -> Option<f64> {
+    row.figures.latency_p99_ns.map(|ns| ns as f64)
+}
+
 /// Mean and p99 latency against the rate, and the ceilings as upright lines.
 fn curve(out: &mut String, sides: &[Side<'_>], objective_ns: Option<u64>) {
     let mut lines = Vec::new();
@@ -108,10 +119,7 @@ fn curve(out: &mut String, sides: &[Side<'_>], objective_ns: Option<u64>) {
     let mut marks: Vec<Mark> = Vec::new();
     for side in sides {
         let of = |what: &str| if sides.len() > 1 { format!("{}, {what}", side.name) } else { what.to_owned() };
-        let mean = |row: &PredictionRow| row.figures.latency_mean_ns;
-        let p99 = |row: &PredictionRow| row.figures.latency_p99_ns.map(|ns| ns as f64);
-        let each: [(&str, &dyn Fn(&PredictionRow) -> Option<f64>); 2] = [("mean", &mean), ("p99", &p99)];
-        for (what, of_row) in each {
+        for (what, of_row) in [("mean", mean as Latency), ("p99", p99)] {
             let points: Vec<Point> = side.rows.iter().filter_map(|row| point(row, of_row(row)?, what)).collect();
             if !points.is_empty() {
                 let style = names.len() % STYLES;

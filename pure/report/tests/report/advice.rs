@@ -5,9 +5,9 @@ use loadline_advise::{
 };
 use loadline_catalog::Catalog;
 use loadline_report::words::advice::{
-    advice_html, advice_lines, advice_rows, advice_sections, advice_table, advice_verdict, give_way,
+    advice_lines, advice_rows, advice_sections, advice_table, advice_verdict, give_way,
 };
-use loadline_report::{About, Colour, Columns, Draft, TerminalOptions, advice_document};
+use loadline_report::{About, Colour, Columns, Draft, TerminalOptions, advice_document, advice_html};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LatencyFigure, Objective};
 

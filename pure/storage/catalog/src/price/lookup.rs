@@ -199,7 +199,7 @@ impl Catalog {
     #[must_use]
     pub fn currencies(&self) -> BTreeSet<Currency> {
         let each = self.prices.each.iter().map(|priced| priced.price.currency());
-        each.chain(self.prices.columns.iter().filter_map(|list| list.currency())).collect()
+        each.chain(self.prices.columns.iter().filter_map(PriceColumns::currency)).collect()
     }
 
     /// That there are prices of a region.

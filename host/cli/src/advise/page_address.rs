@@ -4,7 +4,7 @@ use loadline_advise::{Advice, Need};
 use std::fmt::Write as _;
 
 /// Fields that are not said stay as the page has them.
-pub(super) fn opening(advice: &Advice, need: &Need, providers: &[String]) -> String {
+pub(super) fn page_address(advice: &Advice, need: &Need, providers: &[String]) -> String {
     let figures = &advice.need;
     let number = |value: f64| format!("{}", (value * 1e3).round() / 1e3);
     let mut fields: Vec<(&str, String)> = vec![
