@@ -73,7 +73,7 @@ pub enum DemandError {
         /// The names in the file.
         known: Vec<String>,
     },
-    /// All of its intervals have rates that no storage has.
+    /// All of its intervals have figures that no storage has.
     #[error("{source_name}: {what}, and no other interval is left: see whether its counters ran over")]
     Impossible {
         /// The file.

@@ -1,12 +1,13 @@
 //! The demand: a series of intervals.
 
 use crate::error::DemandError;
-use loadline_record::{SecondLimit, SourceLimit};
+use loadline_record::{BYTES_PER_S_MAX, REQUESTS_PER_S_MAX, SecondLimit, SourceLimit};
 use serde::Serialize;
 
-/// More requests or bytes in a second than any storage of one machine does: a counter that ran over, or a fault of the file.
-const REQUESTS_MAX: f64 = 1e9;
-const BYTES_MAX: f64 = 1e13;
+/// The longest interval and the longest latency, s: a year.
+const LONGEST_S: f64 = 366.0 * 86_400.0;
+/// The highest share of time that is printed, of several devices together.
+const BUSY_MAX: f64 = 1_000.0;
 
 /// What was asked of storage over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -127,15 +128,26 @@ impl DemandInterval {
         mean(self.write_bytes_per_s, self.writes_per_s)
     }
 
-    /// A rate that no storage has, with its unit.
+    /// A figure that no storage has, with its unit: a counter that ran over, or a fault of the file.
     pub(crate) fn impossible(&self) -> Option<(f64, &'static str)> {
-        let rates = [
-            (self.reads_per_s, REQUESTS_MAX, "reads/s"),
-            (self.writes_per_s, REQUESTS_MAX, "writes/s"),
-            (self.read_bytes_per_s, BYTES_MAX, "B/s read"),
-            (self.write_bytes_per_s, BYTES_MAX, "B/s written"),
+        let figures = [
+            (Some(self.reads_per_s), REQUESTS_PER_S_MAX, "reads/s"),
+            (Some(self.writes_per_s), REQUESTS_PER_S_MAX, "writes/s"),
+            (Some(self.read_bytes_per_s), BYTES_PER_S_MAX, "B/s read"),
+            (Some(self.write_bytes_per_s), BYTES_PER_S_MAX, "B/s written"),
+            (self.in_flight, REQUESTS_PER_S_MAX, "requests in flight"),
+            (self.latency_ns, LONGEST_S * 1e9, "ns of latency"),
+            (self.busy, BUSY_MAX, "of its time in use"),
         ];
-        rates.into_iter().find(|(rate, most, _)| *rate > *most).map(|(rate, _, unit)| (rate, unit))
+        let wrong = |(figure, most, unit): (Option<f64>, f64, &'static str)| {
+            figure.filter(|figure| !(0.0..=most).contains(figure)).map(|figure| (figure, unit))
+        };
+        figures.into_iter().find_map(wrong)
+    }
+    /// The same, its length included.
+    fn impossible_at_all(&self) -> Option<(f64, &'static str)> {
+        let is_long = self.length_s > 0.0 && self.length_s <= LONGEST_S;
+        if is_long { self.impossible() } else { Some((self.length_s, "s of length")) }
     }
 
     /// The sum with another device's interval of the same time. In flight adds up; latency is the mean over requests.
@@ -176,17 +188,18 @@ fn mean(bytes: f64, count: f64) -> Option<f64> {
 }
 
 impl Demand {
-    /// Leaves out the intervals that have a rate which no storage has, with a note of the first.
+    /// Leaves out the intervals that have a figure which no storage has, with a note of the first.
     ///
     /// # Errors
     /// No other is left.
     pub(crate) fn leave_out_impossible(&mut self, source_name: &str) -> Result<(), DemandError> {
-        let first = self.intervals.iter().enumerate().find_map(|(place, one)| Some((place + 1, one.impossible()?)));
-        let Some((place, (rate, unit))) = first else { return Ok(()) };
+        let first =
+            self.intervals.iter().enumerate().find_map(|(place, one)| Some((place + 1, one.impossible_at_all()?)));
+        let Some((place, (figure, unit))) = first else { return Ok(()) };
         let all = self.intervals.len();
-        self.intervals.retain(|one| one.impossible().is_none());
+        self.intervals.retain(|one| one.impossible_at_all().is_none());
         let left_out = all - self.intervals.len();
-        let what = format!("interval {place} of {all} has {rate:.3e} {unit}, which no storage does");
+        let what = format!("interval {place} of {all} has {figure:.3e} {unit}, which cannot be");
         if self.intervals.is_empty() {
             let source_name = source_name.to_owned();
             return Err(DemandError::Impossible { source_name, what });

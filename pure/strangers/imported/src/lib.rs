@@ -23,9 +23,9 @@ mod xml;
 pub use error::ImportError;
 pub use work::work_per_second;
 
-use loadline_record::TrialRecord;
+use loadline_record::{BYTES_PER_S_MAX, REQUESTS_PER_S_MAX, TrialRecord};
 use loadline_workload::LoadSpec;
-use told::Source;
+use told::{LOADS_MAX, Source};
 
 /// The contents of one file.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,11 +126,31 @@ const FORMS: [(Recognises, Reader); 18] = [
 pub fn read(text: &str, source: &str, written_unix_s: u64) -> Result<Results, ImportError> {
     let own = Source { text, name: source, written_unix_s };
     // JSON may stand amid any lines of text.
-    match fio::read(text, source, written_unix_s) {
+    let mut results = match fio::read(text, source, written_unix_s) {
         Err(ImportError::Unknown { source_name }) => {
             let reader = FORMS.iter().find(|(is_one, _)| is_one(text)).map(|(_, reader)| reader);
             reader.map_or_else(|| Err(other_tools::error(text, source_name)), |reader| reader(own))
         }
         read => read,
+    }?;
+    if results.jobs.len() > LOADS_MAX {
+        return Err(own.error(0, format!("more than {LOADS_MAX} loads are in it: import parts of it")));
+    }
+    results.leave_out_impossible();
+    Ok(results)
+}
+
+impl Results {
+    /// Leaves out the loads with a rate that no machine has: a counter that ran over, or a fault of the file.
+    fn leave_out_impossible(&mut self) {
+        let rates = |job: &Job| {
+            let (requests, bytes) = (job.trial.iops().unwrap_or(0.0), job.trial.bytes_per_s().unwrap_or(0.0));
+            // What is run on nothing moves no bytes.
+            (requests > REQUESTS_PER_S_MAX || (bytes > BYTES_PER_S_MAX && !job.is_null))
+                .then(|| format!("{requests:.3e} requests/s of {bytes:.3e} bytes/s are more than any machine does"))
+        };
+        let left_out = self.jobs.iter().filter_map(|job| Some(LeftOut { name: job.name.clone(), why: rates(job)? }));
+        self.left_out.extend(left_out);
+        self.jobs.retain(|job| rates(job).is_none());
     }
 }

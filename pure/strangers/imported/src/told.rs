@@ -10,8 +10,8 @@ use loadline_workload::{Arrival, BlockShare, Distribution, LoadSpec, Pattern};
 const FIGURE_MAX: f64 = 2_251_799_813_685_248.0;
 /// Lines of a text that are read.
 pub(crate) const LINES_MAX: usize = 4_000_000;
-/// Loads that one file may hold.
-pub(crate) const LOADS_MAX: usize = 100_000;
+/// Loads that one file may hold: each is held against the others.
+pub(crate) const LOADS_MAX: usize = 10_000;
 /// The longest measurement, s.
 const SECONDS_MAX: f64 = 1e9;
 
@@ -241,7 +241,8 @@ impl Told {
         // Buffered blocks may have any size.
         let mut checked = spec.clone();
         for block in &mut checked.blocks {
-            block.size = Bytes::new(block.size.get().max(1).next_multiple_of(SECTOR.get()));
+            let whole = block.size.get().max(1).checked_next_multiple_of(SECTOR.get());
+            block.size = Bytes::new(whole.unwrap_or(u64::MAX));
         }
         if spec.blocks.iter().any(|block| block.size == Bytes::ZERO) {
             return Err(out("the size of its requests is not known".to_owned()));
@@ -290,9 +291,6 @@ pub(crate) fn results(
     loads: Vec<Told>,
     notes: Vec<String>,
 ) -> Result<Results, ImportError> {
-    if loads.len() > LOADS_MAX {
-        return Err(source.error(0, format!("more than {LOADS_MAX} loads are in it")));
-    }
     let by = version.map_or_else(|| tool.to_owned(), |version| format!("{tool} {version}"));
     let mut results = Results {
         tool: tool.to_owned(),

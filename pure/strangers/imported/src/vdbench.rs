@@ -52,7 +52,7 @@ impl Row {
 
 /// `07:08:09.010`, ms since midnight.
 fn tod(text: &str) -> Option<u64> {
-    let mut parts = text.split([':', '.']).map(|part| part.parse::<u64>().ok());
+    let mut parts = text.split([':', '.']).map(|part| part.parse::<u16>().ok().map(u64::from));
     let (hour, minute, second, ms) =
         (parts.next()??, parts.next()??, parts.next()??, parts.next().flatten().unwrap_or(0));
     (hour < 24 && minute < 60 && second < 61 && ms < 1_000).then_some(((hour * 60 + minute) * 60 + second) * 1_000 + ms)

@@ -47,8 +47,9 @@ pub use step::{STEP_NAME_MAX, STEPS_MAX, Step, StepName, StepNameError, StepReco
 pub use tag::{BASELINE, NOTE, Tag, TagError};
 pub use tally::Tally;
 pub use trial::{
-    AskedBeside, ClockCheck, DeviceCounters, EngineUsed, Exceeded, MachineCpu, OperationRecord, Pressure, Residency,
-    Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy, TrialRecord, Turns, VerifyRecord,
+    AskedBeside, BYTES_PER_S_MAX, ClockCheck, DeviceCounters, EngineUsed, Exceeded, MachineCpu, OperationRecord,
+    Pressure, REQUESTS_PER_S_MAX, Residency, Scatter, SteadyState, Stops, StreamWritten, Surroundings, ThreadBusy,
+    TrialRecord, Turns, VerifyRecord,
 };
 pub use upkeep::{KeptHour, Upkeep, upkeep};
 pub use watched::{

@@ -8,6 +8,11 @@ use loadline_block::{ErrorKind, Operation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// More requests in a second than any machine does: a counter that ran over, or a fault of a file.
+pub const REQUESTS_PER_S_MAX: f64 = 1e9;
+/// The same of bytes in a second.
+pub const BYTES_PER_S_MAX: f64 = 1e13;
+
 /// Everything known about one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {

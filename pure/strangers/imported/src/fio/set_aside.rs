@@ -128,9 +128,10 @@ impl SetAside {
         let Some(bytes) = size(value).filter(|bytes| *bytes > 0 && !bytes.is_multiple_of(SECTOR.get())) else {
             return false;
         };
+        let Some(whole) = bytes.checked_next_multiple_of(SECTOR.get()) else { return false };
         self.odd_block = Some(Bytes::new(bytes));
         // A multiple that is allowed, until the load has been read.
-        self.options.push(("bs".to_owned(), bytes.next_multiple_of(SECTOR.get()).to_string()));
+        self.options.push(("bs".to_owned(), whole.to_string()));
         true
     }
 
