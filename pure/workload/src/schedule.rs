@@ -6,7 +6,6 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// One load on one volume, with its id.
 #[derive(Debug, Clone, PartialEq)]
@@ -165,12 +164,16 @@ impl RunCells {
     /// Loads that run at the same time, each on its volume.
     fn add(&mut self, placed: &[(String, &LoadSpec)], order: Order, ends: GroupEnd, seen: &mut BTreeMap<String, u32>) {
         let first = self.cells.len();
+        let is_alone = placed.len() == 1;
+        let beside = |(volume, spec): &(String, &LoadSpec)| {
+            format!(" beside {} {}", cell_id(volume, spec, 0), spec.pause.as_ns())
+        };
+        let all: Vec<String> = if is_alone { Vec::new() } else { placed.iter().map(beside).collect() };
         for (own, (volume, spec)) in placed.iter().enumerate() {
-            let beside: Vec<_> =
-                placed.iter().enumerate().filter(|(place, _)| *place != own).map(|(_, of)| of).collect();
-            let id_of = |occurrence| match beside[..] {
-                [] => cell_id(volume, spec, occurrence),
-                _ => id_beside(volume, spec, &beside, ends, occurrence),
+            let others = || all[..own].iter().chain(&all[own + 1..]);
+            let id_of = |occurrence| {
+                let id = cell_id(volume, spec, occurrence);
+                if is_alone { id } else { id_beside(&id, spec, others(), ends) }
             };
             let count = seen.entry(id_of(0)).or_insert(0);
             let id = id_of(*count);
@@ -182,17 +185,9 @@ impl RunCells {
 }
 
 /// The id of a cell that runs beside others: it follows from theirs, too, and from when each begins.
-fn id_beside(
-    volume: &str,
-    spec: &LoadSpec,
-    beside: &[&(String, &LoadSpec)],
-    ends: GroupEnd,
-    occurrence: u32,
-) -> String {
-    let mut text = format!("{} {}", cell_id(volume, spec, occurrence), spec.pause.as_ns());
-    for (volume, spec) in beside {
-        let _ = write!(text, " beside {} {}", cell_id(volume, spec, 0), spec.pause.as_ns());
-    }
+fn id_beside<'a>(id: &str, spec: &LoadSpec, others: impl Iterator<Item = &'a String>, ends: GroupEnd) -> String {
+    let mut text = format!("{id} {}", spec.pause.as_ns());
+    text.extend(others.map(String::as_str));
     if ends == GroupEnd::First {
         text.push_str(" until the first ends");
     }

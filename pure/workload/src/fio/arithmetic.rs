@@ -55,11 +55,13 @@ impl Reader<'_> {
     }
 
     fn power(&mut self) -> Option<i128> {
-        let value = self.atom()?;
-        if self.sign(&['^']).is_none() {
-            return Some(value);
+        let mut values = vec![self.atom()?];
+        while self.sign(&['^']).is_some() {
+            values.push(self.atom()?);
         }
-        value.checked_pow(u32::try_from(self.power()?).ok()?)
+        // The last one is the exponent of the one before it.
+        let last = values.pop()?;
+        values.into_iter().rev().try_fold(last, |power, value| value.checked_pow(u32::try_from(power).ok()?))
     }
 
     fn atom(&mut self) -> Option<i128> {
@@ -107,6 +109,7 @@ mod tests {
             assert_eq!(of(wrong), None, "{wrong}");
         }
         assert_eq!(of(&"(".repeat(100_000)), None);
+        assert_eq!(of(&format!("(1{})", "^1".repeat(100_000))), Some(1));
         assert_eq!(evaluate("4096*2", None), Some(8192));
         assert_eq!(evaluate("4k*2", None), None, "fio hands it to a calculator that has no suffixes");
     }
