@@ -42,10 +42,22 @@ const NOT_THE_STORAGE: [DoubtCode; 6] = [
 pub(crate) struct Curve {
     /// Closed loops by requests outstanding, then in the plan's order.
     pub(crate) closed: Vec<usize>,
+    /// The same at each depth, from the shallowest.
+    depths: Vec<Depth>,
     /// Open loops by offered rate.
     pub(crate) open: Vec<usize>,
     /// Where the rate stops growing, if it was seen to.
     pub(crate) plateau: Option<Plateau>,
+}
+
+/// The closed loops of a curve with as many outstanding.
+#[derive(Debug, Clone)]
+struct Depth {
+    outstanding: u64,
+    first: usize,
+    last: usize,
+    /// The sound one that had most.
+    best: Option<usize>,
 }
 
 /// A rate that no longer grows.
@@ -124,13 +136,14 @@ pub(crate) fn curves(records: &[CellRecord], cells: &[CellSummary]) -> Vec<Curve
             continue;
         }
         let place = *order.entry((cell.identity.curve(), cell.flush.is_some())).or_insert_with(|| {
-            curves.push(Curve { closed: Vec::new(), open: Vec::new(), plateau: None });
+            curves.push(Curve { closed: Vec::new(), depths: Vec::new(), open: Vec::new(), plateau: None });
             curves.len() - 1
         });
         if closed(cell) { curves[place].closed.push(index) } else { curves[place].open.push(index) }
     }
     for curve in &mut curves {
         curve.closed.sort_by_key(|i| outstanding(&cells[*i]));
+        curve.depths = depths(&curve.closed, cells);
         let offered = |i: &usize| cells[*i].offered_iops.unwrap_or(0.0);
         curve.open.sort_by(|a, b| offered(a).total_cmp(&offered(b)));
         curve.plateau = plateau(curve, records, cells);
@@ -143,25 +156,17 @@ impl Curve {
     /// from the shallowest.
     pub(crate) fn growth(&self, cells: &[CellSummary], cell: usize) -> Option<Growth> {
         let depth = outstanding(&cells[cell])?;
-        let at = |i: &&usize| outstanding(&cells[**i]).unwrap_or(depth);
-        let below = self.closed.iter().rfind(|i| at(i) < depth).map(|i| self.best_beside(cells, *i));
-        let above = self.closed.iter().find(|i| at(i) > depth).map(|i| self.best_beside(cells, *i));
-        let (from, to) = below.map(|b| (b, cell)).or_else(|| above.map(|a| (cell, a)))?;
-        Growth::between(cells, from, to)
+        let shallower = self.depths.partition_point(|at| at.outstanding < depth);
+        if let Some(below) = shallower.checked_sub(1).map(|place| &self.depths[place]) {
+            return Growth::between(cells, below.best_beside(cells, below.last), cell);
+        }
+        self.growth_beyond(cells, cell)
     }
     /// By which power of the depth the rate grew from this cell to the next deeper one.
     pub(crate) fn growth_beyond(&self, cells: &[CellSummary], cell: usize) -> Option<Growth> {
         let depth = outstanding(&cells[cell])?;
-        let deeper = self.closed.iter().find(|i| outstanding(&cells[**i]).is_some_and(|of| of > depth))?;
-        Growth::between(cells, cell, self.best_beside(cells, *deeper))
-    }
-    /// Of the closed loops with as many outstanding as this one, by other numbers of threads or measured again, the one that had most: what
-    /// holds a rate holds all of them, and only a disturbance takes from one.
-    fn best_beside(&self, cells: &[CellSummary], cell: usize) -> usize {
-        let depth = outstanding(&cells[cell]);
-        let beside = self.closed.iter().copied().filter(|i| outstanding(&cells[*i]) == depth && sound(&cells[*i]));
-        let rate = |i: usize| iops(&cells[i]).unwrap_or(0.0);
-        beside.fold(cell, |best, i| if rate(i) > rate(best) { i } else { best })
+        let above = self.depths.get(self.depths.partition_point(|at| at.outstanding <= depth))?;
+        Growth::between(cells, cell, above.best_beside(cells, above.first))
     }
     /// The same with these open loops alone.
     pub(crate) fn with_open(&self, is_one: impl Fn(usize) -> bool) -> Self {
@@ -171,6 +176,33 @@ impl Curve {
     /// The rate of a single request at a time, if it was measured.
     pub(crate) fn alone(&self, cells: &[CellSummary]) -> Option<usize> {
         self.closed.first().copied().filter(|i| outstanding(&cells[*i]) == Some(1))
+    }
+}
+
+/// Of closed loops by their depth: those of each.
+fn depths(closed: &[usize], cells: &[CellSummary]) -> Vec<Depth> {
+    let rate = |i: usize| iops(&cells[i]).unwrap_or(0.0);
+    let mut depths: Vec<Depth> = Vec::new();
+    for index in closed.iter().copied() {
+        let Some(depth) = outstanding(&cells[index]) else { continue };
+        if depths.last().is_none_or(|last| last.outstanding != depth) {
+            depths.push(Depth { outstanding: depth, first: index, last: index, best: None });
+        }
+        let at = depths.last_mut().expect("one was added");
+        at.last = index;
+        if sound(&cells[index]) && at.best.is_none_or(|best| rate(index) > rate(best)) {
+            at.best = Some(index);
+        }
+    }
+    depths
+}
+
+impl Depth {
+    /// Of this cell and those with as many outstanding, by other numbers of threads or measured again, the one that had most: what
+    /// holds a rate holds all of them, and only a disturbance takes from one.
+    fn best_beside(&self, cells: &[CellSummary], cell: usize) -> usize {
+        let rate = |i: usize| iops(&cells[i]).unwrap_or(0.0);
+        self.best.filter(|best| rate(*best) > rate(cell)).unwrap_or(cell)
     }
 }
 

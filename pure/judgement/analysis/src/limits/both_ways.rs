@@ -14,15 +14,16 @@ const SAME_TIME: f64 = 1.25;
 
 /// The same requests in the other direction, as many at once.
 fn mirrors<'a>(cells: &'a [CellSummary], own: &'a CellSummary) -> impl Iterator<Item = &'a CellSummary> {
-    let is_opposite =
-        |other: &CellSummary| (own.reads_only() && other.writes_only()) || (own.writes_only() && other.reads_only());
-    cells.iter().filter(move |other| {
-        is_opposite(other)
+    let (reads, writes) = (own.reads_only(), own.writes_only());
+    let is_opposite = move |other: &CellSummary| (reads && other.writes_only()) || (writes && other.reads_only());
+    let apt = if reads || writes { cells } else { &[] };
+    apt.iter().filter(move |other| {
+        other.load.block_bytes == own.load.block_bytes
+            && is_opposite(other)
             && other.volume == own.volume
             && other.flush.is_none()
             && other.load.buffered == own.load.buffered
             && other.load.pattern == own.load.pattern
-            && other.load.block_bytes == own.load.block_bytes
             && is_apt(other)
     })
 }

@@ -206,7 +206,7 @@ pub(super) fn larger_moves_more<'a>(
     let bytes = level * own.load.block_bytes as f64;
     cells
         .iter()
-        .filter(|c| alike(own, c) && sound(c) && !doubted(c, DoubtCode::Buffered))
         .filter(|c| c.load.block_bytes > own.load.block_bytes && apart(own, c) && moved(c) >= bytes * MORE_BYTES)
+        .filter(|c| alike(own, c) && sound(c) && !doubted(c, DoubtCode::Buffered))
         .max_by(|a, b| moved(a).total_cmp(&moved(b)))
 }

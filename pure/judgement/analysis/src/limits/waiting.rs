@@ -4,7 +4,7 @@ use super::caps::{
     NEAR, at_level_of_another, explains, latency_ns, request_bytes, round_in_bytes, taken, usual_limit, waits,
 };
 use super::course::shows_counting;
-use super::kinds::{alike, apart, larger_moves_more, moved};
+use super::kinds::{apart, larger_moves_more, moved};
 use super::passed::waits_evenly;
 use super::single::waits_alone;
 use super::{Case, Fall, inferred};
@@ -78,8 +78,11 @@ impl Case<'_> {
         if cell.load.read_ratio < 0.5 || paced(cell) || cell.load.queue_depth.is_none() {
             return None;
         }
-        let enough = self.records.iter().filter(|record| trials_used(record).len() >= TRIALS_MIN).count();
         let rates: Vec<f64> = trials_used(self.record()).iter().filter_map(|trial| trial.iops()).collect();
+        if rates.len() < TRIALS_MIN {
+            return None;
+        }
+        let enough = self.records.iter().filter(|record| trials_used(record).len() >= TRIALS_MIN).count();
         let rise = rise(&rates, SIGNIFICANCE / (2.0 * enough.max(1) as f64))?;
         let evidence = CourseFact::GotFaster {
             trials: rates.len() as u64,
@@ -206,8 +209,7 @@ impl Case<'_> {
         let own = self.cell();
         let is_denied = |i: usize| {
             let other = &self.cells[i];
-            let kind = alike(own, other) && other.load.pattern == own.load.pattern && sound(other) && !paced(other);
-            kind && apart(own, other) && waits(self.cells, self.seen, i)
+            apart(own, other) && sound(other) && !paced(other) && waits(self.cells, self.seen, i)
         };
         let others = if self.seen.of_kind(self.index).iter().any(|i| is_denied(*i)) {
             OtherSizes::WaitAtOtherRates
