@@ -1,9 +1,10 @@
-//! Text that is safe in HTML and SVG.
+//! Text that is safe in HTML, SVG and other XML, and in Markdown.
 
-use crate::plain_text::plain;
+use crate::plain_text::{plain, visible};
 
-/// Text as HTML shows it, in elements and in quoted attributes. Characters that XML forbids are replaced.
-pub(crate) struct Escaped<T>(pub(crate) T);
+/// Text as HTML and XML show it, in elements and in quoted attributes. Characters that XML forbids, or that steer, are replaced.
+#[derive(Debug)]
+pub struct Escaped<T>(pub T);
 
 impl<T: AsRef<str>> std::fmt::Display for Escaped<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -16,10 +17,7 @@ impl<T: AsRef<str>> std::fmt::Display for Escaped<T> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 '\n' | '\t' => f.write_char(c)?,
-                c if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {
-                    f.write_char('\u{fffd}')?;
-                }
-                c => f.write_char(c)?,
+                c => f.write_char(visible(c))?,
             }
         }
         Ok(())

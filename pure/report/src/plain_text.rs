@@ -40,11 +40,13 @@ pub fn no_formula(text: &str) -> String {
     if begins_one && !is_number && text.chars().count() > 1 { format!("{TEXT_MARK}{text}") } else { text.to_owned() }
 }
 
-fn visible(c: char) -> char {
+/// The character, unless it does something other than to stand in its place: controls, breaks of lines, marks that turn the writing
+/// direction and could show a text other than it is, and what XML forbids.
+pub(crate) fn visible(c: char) -> char {
     match c {
         c if c.is_control() => TAKEN_OUT,
-        // Marks that turn the writing direction could show a text other than it is.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => TAKEN_OUT,
+        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => TAKEN_OUT,
+        '\u{fffe}' | '\u{ffff}' => TAKEN_OUT,
         c => c,
     }
 }
@@ -65,6 +67,7 @@ mod tests {
     fn nothing_steers_a_terminal() {
         let title = "a\x1b]0;p\x07b\u{9b}31mc\rd\u{202e}e";
         assert_eq!(plain(title), "a\u{fffd}]0;p\u{fffd}b\u{fffd}31mc d\u{fffd}e");
+        assert_eq!(plain("a\u{200e}b\u{2028}c\u{61c}"), "a\u{fffd}b\u{fffd}c\u{fffd}");
         assert_eq!(plain("a\nb\tc"), "a b c");
         assert_eq!(plain_lines("a\nb\x1b[2J\r\n"), "a\nb\u{fffd}[2J\u{fffd}\n");
     }

@@ -1,5 +1,7 @@
 //! A line of a screen: text in pieces, each with how much it stands out.
 
+use crate::plain_text::plain;
+
 /// How much a piece of a line stands out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Emphasis {
@@ -23,14 +25,14 @@ pub struct StyledLine {
 impl StyledLine {
     /// A line of plain text.
     #[must_use]
-    pub fn plain(text: impl Into<String>) -> Self {
+    pub fn plain(text: impl AsRef<str>) -> Self {
         Self::default().then(Emphasis::Plain, text)
     }
 
-    /// With more text.
+    /// With more text, of which nothing steers the terminal.
     #[must_use]
-    pub fn then(mut self, emphasis: Emphasis, text: impl Into<String>) -> Self {
-        let text = text.into();
+    pub fn then(mut self, emphasis: Emphasis, text: impl AsRef<str>) -> Self {
+        let text = plain(text.as_ref());
         if !text.is_empty() {
             self.pieces.push((emphasis, text));
         }

@@ -1,9 +1,11 @@
 //! Invariants of all reports: tags are balanced, hostile texts stay texts, and no figure prints as "NaN" or "inf".
 
 use crate::made_up;
-use loadline_analysis::{CellSummary, RunSummary};
+use loadline_analysis::{CellSummary, CompareOptions, RunSummary, compare};
 use loadline_record::RunRecord;
-use loadline_report::{Colour, Columns, TerminalOptions, csv, html, markdown, terminal};
+use loadline_report::{
+    Colour, Columns, TerminalOptions, comparison_markdown, comparison_terminal, csv, html, markdown, terminal,
+};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -127,8 +129,16 @@ fn nothing_is_loaded_from_elsewhere() {
     }
 }
 
-const HOSTILE: &str =
-    "\"'><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\u{202e}\x1b[2J</title></style>]]>|`\n=1+1,2";
+const HOSTILE: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>&lt;\u{202e}\u{200f}\u{2028}\x1b[2J\x1b]0;x\x07</title></style>]]>|`\n=1+1,2";
+
+/// Whether a text does nothing but to be read: it steers no terminal, and turns no writing direction.
+fn steers_nothing(text: &str) -> bool {
+    let steers = |c: char| {
+        (c.is_control() && c != '\n')
+            || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    !text.contains(steers)
+}
 
 /// Replaces every free text: those whose replacement still reads as a `T`.
 fn hostile<T: serde::Serialize + serde::de::DeserializeOwned>(value: &T) -> T {
@@ -210,12 +220,26 @@ fn hostile_texts_stay_texts() {
     let document = html(&[(&record, &summary), (&record, &summary)]);
     check(&document).unwrap();
     assert_eq!(document.matches("<script").count(), 1);
-    assert!(!document.contains("<img") && !document.contains('\u{202e}') && !document.contains('\x1b'));
+    assert!(!document.contains("<img") && steers_nothing(&document));
     assert!(document.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     let text = terminal(&summary, &TerminalOptions { colour: Colour::Never, width: 100, columns: Columns::Fitting });
-    assert!(!text.contains('\x1b') && !text.contains('\u{202e}'));
+    assert!(steers_nothing(&text));
     let text = markdown(&summary);
-    assert!(!text.contains("<script") && !text.contains("<img"));
+    assert!(!text.contains("<script") && !text.contains("<img") && steers_nothing(&text));
+}
+
+#[test]
+fn hostile_texts_stay_texts_in_comparisons() {
+    let (record, _) = small();
+    let (one, mut other) = (hostile(&record), hostile(&record));
+    other.header.id = format!("{}-other", other.header.id);
+    other.cells.truncate(2);
+    let comparison = compare(&[&one, &other], &CompareOptions::default()).unwrap();
+    let options = TerminalOptions { colour: Colour::Never, width: 100, columns: Columns::All };
+    let text = comparison_terminal(&comparison, &options);
+    assert!(steers_nothing(&text), "{text:?}");
+    let text = comparison_markdown(&comparison);
+    assert!(!text.contains("<script") && !text.contains("<img") && steers_nothing(&text), "{text}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A cell that is worse is a failure. One without a verdict is skipped, with the reason: it is no proof of anything.
 
 use loadline_analysis::{Against, CellComparison, Comparison, Verdict};
+use loadline_report::Escaped;
 use loadline_report::words::undecided;
 use std::fmt::Write as _;
 
@@ -85,26 +86,26 @@ impl Suite {
         let _ = writeln!(
             text,
             "  <testsuite name=\"{}\" timestamp=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">",
-            escaped(&self.name),
-            escaped(&self.started),
+            Escaped(&self.name),
+            Escaped(&self.started),
             self.cases.len(),
             self.failures(),
             self.skipped()
         );
         for case in &self.cases {
-            let (volume, label) = (escaped(&case.volume), escaped(&case.label));
+            let (volume, label) = (Escaped(&case.volume), Escaped(&case.label));
             let _ = writeln!(text, "    <testcase classname=\"{volume}\" name=\"{label}\">");
             match &case.outcome {
                 CaseOutcome::Passed => {}
                 CaseOutcome::Failed(why) => {
-                    let _ = writeln!(text, "      <failure message=\"{}\"/>", escaped(why));
+                    let _ = writeln!(text, "      <failure message=\"{}\"/>", Escaped(why));
                 }
                 CaseOutcome::Skipped(why) => {
-                    let _ = writeln!(text, "      <skipped message=\"{}\"/>", escaped(why));
+                    let _ = writeln!(text, "      <skipped message=\"{}\"/>", Escaped(why));
                 }
             }
             if !case.text.is_empty() {
-                let _ = writeln!(text, "      <system-out>{}</system-out>", escaped(&case.text));
+                let _ = writeln!(text, "      <system-out>{}</system-out>", Escaped(&case.text));
             }
             text.push_str("    </testcase>\n");
         }
@@ -121,21 +122,4 @@ fn sentence(cell: &CellComparison) -> String {
         _ => String::new(),
     };
     format!("{}: {name} {} against {}, ratio {:.3}{interval}", cell.verdict.words(), of.other, of.baseline, of.ratio)
-}
-
-/// Text for XML 1.0: a character that it cannot contain is left out.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            of if of < ' ' || matches!(of, '\u{fffe}' | '\u{ffff}') => {}
-            of => out.push(of),
-        }
-    }
-    out
 }
