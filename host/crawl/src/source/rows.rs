@@ -53,14 +53,13 @@ impl RowTable {
     pub(crate) fn feed(&self, feeding: &mut Feeding<'_>, stop: &AtomicBool) -> Result<(), CrawlError> {
         let connection = self.open()?;
         let (table, key) = (quoted(&self.table), quoted(&self.key));
-        let query = format!("SELECT {key} FROM {table} WHERE {key} > ?1 ORDER BY {key} LIMIT {KEYS_AT_ONCE}");
+        let query = format!("SELECT {key} FROM {table} WHERE {key} >= ?1 ORDER BY {key} LIMIT {KEYS_AT_ONCE}");
         let mut statement = connection.prepare(&query).map_err(|error| self.wrong(&error))?;
-        let mut last = i64::MIN;
-        while !stop.load(Ordering::Relaxed) {
-            let rows = statement.query_map([last], |row| row.get::<_, i64>(0)).map_err(|error| self.wrong(&error))?;
+        let mut next = Some(i64::MIN);
+        while let Some(first) = next.filter(|_| !stop.load(Ordering::Relaxed)) {
+            let rows = statement.query_map([first], |row| row.get::<_, i64>(0)).map_err(|error| self.wrong(&error))?;
             let keys = rows.collect::<Result<Vec<i64>, _>>().map_err(|error| self.wrong(&error))?;
-            let Some(end) = keys.last() else { break };
-            last = *end;
+            next = keys.last().and_then(|last| last.checked_add(1));
             for key in keys {
                 feeding.add(NewTarget { key: format!("{}/{key}", self.table), ..NewTarget::default() })?;
             }

@@ -90,8 +90,9 @@ fn rows_of_a_table_are_items() {
     let database = folder.path().join("people.db");
     let connection = rusqlite::Connection::open(&database).unwrap();
     connection.execute_batch("CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, photo BLOB)").unwrap();
-    for id in 0..120 {
-        connection.execute("INSERT INTO people VALUES (?1, ?2, x'00ff')", (id * 3, format!("Person {id}"))).unwrap();
+    // The first and the last key that there are, too.
+    for id in (0..118).map(|id| id * 3).chain([i64::MIN, i64::MAX]) {
+        connection.execute("INSERT INTO people VALUES (?1, ?2, x'00ff')", (id, format!("Person {id}"))).unwrap();
     }
     let rows = SourcePlan {
         files: None,

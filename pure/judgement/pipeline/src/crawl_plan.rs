@@ -64,7 +64,7 @@ pub struct SourcePlan {
     /// Connections at most; as many as slots where it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// Web: hosts beside that of the start whose pages belong to the source.
+    /// Web: hosts beside that of the start whose pages belong to the source, each with its port where that is not the usual one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// Web: obey robots.txt.

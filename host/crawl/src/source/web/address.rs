@@ -4,8 +4,10 @@ use loadline_web::Url;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// An address in its normal form. Scheme, host and dots in the path are so already.
+/// An address in its normal form, without a user and a password, which are not sent. Scheme, host and dots in the path are so already.
 pub(super) fn normal(mut url: Url) -> Url {
+    // Only an address without a host refuses, and has none.
+    let _ = url.set_username("").and_then(|()| url.set_password(None));
     let changed = |text: &str| match normal_octets(text, |_| false) {
         Cow::Borrowed(_) => None,
         Cow::Owned(other) => Some(other),
@@ -18,6 +20,12 @@ pub(super) fn normal(mut url: Url) -> Url {
         url.set_query(query.as_deref());
     }
     url
+}
+
+/// Where an address leads, as sites are told apart: its host, and its port, unless its scheme has that anyway.
+pub(super) fn place(url: &Url) -> Option<String> {
+    let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"))?;
+    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }
 
 /// A text with all octets of one form: those outside of US-ASCII, and those that `is_special` names, stand behind a percent sign in upper
@@ -54,6 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn another_port_is_another_place() {
+        let of = |text| place(&Url::parse(text).unwrap());
+        assert_eq!((of("http://h:80/"), of("https://h/")), (Some("h".to_owned()), Some("h".to_owned())));
+        assert_eq!((of("http://h:22/"), of("http://h:443/")), (Some("h:22".to_owned()), Some("h:443".to_owned())));
+        assert_eq!((of("file://h/etc/passwd"), of("gopher://h/")), (None, None));
+    }
+
+    #[test]
     fn forms_of_one_address_are_one() {
         for (one, other) in [
             ("HTTP://Example.COM:80/a", "http://example.com/a"),
@@ -62,6 +78,7 @@ mod tests {
             ("http://h/a/%2e%2E/c", "http://h/c"),
             ("http://h/%e3%83%84?q=%c3%bc%41", "http://h/%E3%83%84?q=%C3%BCA"),
             ("http://h", "http://h/"),
+            ("http://user:password@h/a", "http://h/a"),
         ] {
             let of = |text| normal(Url::parse(text).unwrap()).to_string();
             assert_eq!(of(one), of(other), "{one}");

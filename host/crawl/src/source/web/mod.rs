@@ -50,7 +50,7 @@ enum AtMost {
 #[derive(Debug)]
 pub(crate) struct WebSite {
     start: Url,
-    /// Hosts whose pages belong to it.
+    /// Hosts whose pages belong to it, each with its port where that is not the usual one.
     hosts: BTreeSet<String>,
     obeys: bool,
     caps: CrawlCaps,
@@ -74,7 +74,7 @@ impl WebSite {
         if !matches!(start.scheme(), "http" | "https") || start.host_str().is_none() {
             return Err(wrong(format!("{start} is no URL of a site: write http://HOST/ or https://HOST/")));
         }
-        let own = start.host_str().map(str::to_owned);
+        let own = address::place(&start);
         let connections = source.connections.unwrap_or(source.slots());
         Ok(Self {
             hosts: own.into_iter().chain(source.hosts.iter().cloned()).collect(),
@@ -196,7 +196,7 @@ impl WebSite {
     fn target(&self, link: &str, base: &Url) -> Result<Option<Url>, &'static str> {
         let Ok(mut url) = base.join(link.trim()).map(address::normal) else { return Ok(None) };
         url.set_fragment(None);
-        if !matches!(url.scheme(), "http" | "https") || !url.host_str().is_some_and(|host| self.hosts.contains(host)) {
+        if !address::place(&url).is_some_and(|place| self.hosts.contains(&place)) {
             return Ok(None);
         }
         if url.as_str().len() as u64 > self.caps.url.get() {
@@ -287,7 +287,7 @@ impl WebSite {
         match self.target(to, &base) {
             Ok(Some(url)) => self.add(&url, item, redirects, frontier, measured).into_iter().collect(),
             Ok(None) => {
-                measured.note(item.record.source, "redirects to other hosts are not followed", 1);
+                measured.note(item.record.source, "redirects to other hosts or ports are not followed", 1);
                 Vec::new()
             }
             Err(note) => {
@@ -439,5 +439,28 @@ mod tests {
             let refused = wanted(&said(&[("content-encoding", coding)])).unwrap_err();
             assert_eq!(refused.reason, format!("its content coding is {coding:?}: gzip alone was asked for"));
         }
+    }
+
+    #[test]
+    fn links_to_other_ports_of_the_host_are_not_followed() {
+        let of = |start: &str, hosts: &[&str]| {
+            let mut source = SourcePlan::of_files("site", "/".into());
+            source.hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+            WebSite::new(&source, start, CrawlCaps::default(), None).unwrap()
+        };
+        let leads = |site: &WebSite, link: &str| site.target(link, &site.start).unwrap().map(|url| url.to_string());
+        let site = of("http://h:8080/a", &["other", "h:9000"]);
+        assert_eq!(leads(&site, "b#c").as_deref(), Some("http://h:8080/b"));
+        assert_eq!(leads(&site, "//user:password@h:8080/").as_deref(), Some("http://h:8080/"));
+        assert_eq!(leads(&site, "http://h:9000/").as_deref(), Some("http://h:9000/"));
+        assert_eq!(leads(&site, "https://other/").as_deref(), Some("https://other/"));
+        for apart in
+            ["http://h/", "https://h/", "http://h:22/", "http://other:22/", "http://8080/", "file:///etc/passwd"]
+        {
+            assert_eq!(leads(&site, apart), None, "{apart}");
+        }
+        let site = of("http://h/", &[]);
+        assert_eq!(leads(&site, "https://h/b").as_deref(), Some("https://h/b"));
+        assert_eq!(leads(&site, "http://h:443/"), None);
     }
 }
