@@ -25,6 +25,8 @@ const DATABASE: &[u8] = b"SQLite format 3\0";
 const BESIDE_A_DATABASE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// The mark of a file on its way to its place.
 const ON_ITS_WAY: &str = ".loadline-";
+/// Links that lead to links, as the kernel bounds them.
+const LINKS_MAX: u32 = 40;
 /// Attempts to make a file beside the place.
 const NAMES_MAX: u32 = 100;
 
@@ -253,14 +255,15 @@ impl OutputFile {
         if self.typed.symlink_metadata().is_ok() && self.replace != Replace::Anything {
             return Err(OutputError::Exists { path: self.typed.clone() });
         }
-        let folder = folder_of(&self.typed);
+        let at = end_of_links(&self.typed).map_err(|error| self.failed("look at", error))?;
+        let folder = folder_of(&at);
         if !folder.is_dir() {
             return Err(OutputError::NoFolder { path: self.typed.clone(), folder });
         }
-        if belongs_to_a_database(&self.typed) {
+        if belongs_to_a_database(&at) {
             return Err(OutputError::Database { path: self.typed.clone() });
         }
-        Ok(Destination::Free(self.typed.clone()))
+        Ok(Destination::Free(at))
     }
 
     /// A new file in the same folder, locked as long as it is open. What a killed process left there is removed.
@@ -304,6 +307,18 @@ fn rename(from: &Path, to: &Path, may_replace: bool) -> io::Result<()> {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(ErrorKind::AlreadyExists.into()),
         other => other.map_err(Into::into),
     }
+}
+
+/// Where the links at a place lead, though nothing is there yet: a link stays one.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
+    let mut at = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&at) {
+            Ok(to) => at = folder_of(&at).join(to),
+            Err(_) => return Ok(at),
+        }
+    }
+    Err(Errno::LOOP.into())
 }
 
 fn folder_of(path: &Path) -> PathBuf {
@@ -428,6 +443,14 @@ mod tests {
         let nowhere = folder.path().join("nowhere");
         std::os::unix::fs::symlink("missing", &nowhere).unwrap();
         assert!(matches!(write(&nowhere, Replace::Nothing, "x"), Err(OutputError::Exists { .. })));
+        write(&nowhere, Replace::Anything, "x").unwrap();
+        assert!(nowhere.symlink_metadata().unwrap().file_type().is_symlink());
+        assert_eq!(fs::read_to_string(folder.path().join("missing")).unwrap(), "x");
+        std::os::unix::fs::symlink("around", folder.path().join("around")).unwrap();
+        assert!(matches!(
+            write(&folder.path().join("around"), Replace::Anything, "x"),
+            Err(OutputError::System { .. })
+        ));
     }
 
     #[test]

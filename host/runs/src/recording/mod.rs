@@ -6,30 +6,24 @@
 pub(crate) mod events;
 mod place;
 mod read;
+mod trace_file;
 
 pub(crate) use place::{beneath, beneath_path};
 pub(crate) use read::is_trace;
 pub use read::read_trace;
 
-use crate::wall_clock;
 use crate::watch::SurroundingsWatch;
 use crate::{Error, Event, Observer, RecordError};
 use events::{Device, Reader};
 use loadline_analysis::{LiveFrame, LiveTrace};
-use loadline_emulation::{
-    BLOCK_REQUESTS, RecordedRequest, RecordingNotes, encode_block, encode_recording_end, encode_recording_head,
-};
+use loadline_emulation::RecordingNotes;
 use loadline_kernel::clock;
 use loadline_kernel::counters::watching::{DeviceReading, DeviceStat};
-use loadline_kernel::facts::{KernelView, host};
+use loadline_kernel::facts::KernelView;
 use loadline_recording::JoinCounts;
 use loadline_units::{Bytes, Duration, Instant};
-use std::fs::{File, OpenOptions};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// A block is written at least so often.
-const BLOCK_TIME: Duration = Duration::from_s(1);
 /// A moment between two looks where little happens.
 const REST: std::time::Duration = std::time::Duration::from_millis(20);
 /// The same where more does.
@@ -153,7 +147,7 @@ impl Recorder {
         recording.begin()?;
         let surroundings = SurroundingsWatch::begin(vec![device.block.clone()], None).ok();
         // A load that waits for this file is recorded whole.
-        let mut file = TraceFile::create(&settings.file, &device)?;
+        let mut file = TraceFile::create(&settings.file, &device.name, device.size_bytes, settings.size_max)?;
         let end = recording.go(&settings, &mut file, surroundings.as_ref(), observer)?;
         // A device of which the kernel counts nothing, or that is gone by now, has no surroundings: the trace says so.
         let surroundings = surroundings.and_then(|surroundings| surroundings.end().ok()).map(Box::new);
@@ -237,7 +231,7 @@ impl Recording<'_> {
             if settings.duration.is_some_and(|duration| now >= self.begun + duration) {
                 break RecordEnd::Time;
             }
-            if file.size >= settings.size_max {
+            if file.is_full() {
                 break RecordEnd::Size;
             }
             if observer.wants_an_end() {
@@ -334,7 +328,8 @@ impl Recording<'_> {
             let near = |at: &Instant, counted: &Counted| *at + COUNTED_LATE >= counted.from && *at <= counted.to;
             let early_near = self.completions.first.iter().filter(|at| **at + ENDS >= before.from && **at <= before.to);
             let late_near = self.completions.last.iter().filter(|at| near(at, &after));
-            notes.counted = Some((delta + early as u64 + late as u64).saturating_sub(counts.flushes_answered));
+            let counted = delta + early as u64 + late as u64;
+            notes.counted = Some(counted.saturating_sub(counts.flushes_answered + file.without_room));
             notes.at_the_ends = (early_near.count() + late_near.count()) as u64;
         }
         Ok((notes, counts))
@@ -343,72 +338,5 @@ impl Recording<'_> {
     fn own_share(&self) -> f64 {
         let cpu = clock::thread_time_total().saturating_sub(self.cpu_begun);
         cpu.as_ns() as f64 / clock::now().since(self.begun).as_ns().max(1) as f64
-    }
-}
-
-/// The trace as it grows.
-struct TraceFile {
-    path: PathBuf,
-    file: File,
-    size: Bytes,
-    requests: u64,
-    pending: Vec<RecordedRequest>,
-    written_at: Instant,
-}
-
-impl TraceFile {
-    fn create(path: &Path, device: &Device) -> Result<Self, Error> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path);
-        let file = file.map_err(|source| RecordError::Write { file: path.to_owned(), source })?;
-        let about = serde_json::json!({
-            "recorded": device.name,
-            "size_bytes": device.size_bytes,
-            "kernel": host().kernel,
-            "started": wall_clock::now(),
-            "version": env!("CARGO_PKG_VERSION"),
-        });
-        let head = encode_recording_head(&about.to_string(), [device.name.as_str()].into_iter());
-        let mut trace = Self {
-            path: path.to_owned(),
-            file,
-            size: Bytes::ZERO,
-            requests: 0,
-            pending: Vec::new(),
-            written_at: clock::now(),
-        };
-        trace.append(&head)?;
-        Ok(trace)
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.file.write_all(bytes).map_err(|source| RecordError::Write { file: self.path.clone(), source })?;
-        self.size = Bytes::new(self.size.get() + bytes.len() as u64);
-        Ok(())
-    }
-
-    fn push(&mut self, request: RecordedRequest) -> Result<(), Error> {
-        self.pending.push(request);
-        self.requests += 1;
-        if self.pending.len() >= BLOCK_REQUESTS { self.write() } else { Ok(()) }
-    }
-
-    fn write_if_due(&mut self) -> Result<(), Error> {
-        if clock::now() >= self.written_at + BLOCK_TIME { self.write() } else { Ok(()) }
-    }
-
-    fn write(&mut self) -> Result<(), Error> {
-        self.written_at = clock::now();
-        if self.pending.is_empty() {
-            return Ok(());
-        }
-        let block = encode_block(&self.pending);
-        self.pending.clear();
-        self.append(&block)
-    }
-
-    fn end(mut self, notes: &RecordingNotes) -> Result<Bytes, Error> {
-        self.append(&encode_recording_end(notes))?;
-        self.file.sync_all().map_err(|source| RecordError::Write { file: self.path.clone(), source })?;
-        Ok(self.size)
     }
 }
