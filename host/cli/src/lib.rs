@@ -97,7 +97,15 @@ use std::path::PathBuf;
 #[must_use]
 pub fn command(words: impl Iterator<Item = OsString>) -> u8 {
     let words = with_help(words);
-    let (mut line, is_all_wanted, tags) = parsed(&words).unwrap_or_else(|error| error.exit());
+    let (mut line, is_all_wanted, tags) = match parsed(&words) {
+        Ok(read) => read,
+        // Help and version have no words of the user.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            output::tell_coloured(&error.render());
+            return failure::USAGE;
+        }
+    };
     store_location::tag_new_runs(tags);
     typed_words::remember(&words, line.common.store.as_deref(), is_all_wanted);
     // clap would take an empty variable for a mistake, and print usages as if the option had to be given.

@@ -1,6 +1,7 @@
 //! Results on standard output: tables for people, JSON and CSV for programs, Markdown for pages.
 
 use crate::failure::OutputClosed;
+use clap::builder::StyledStr;
 use loadline_report::{plain_coloured, plain_lines};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,13 +39,24 @@ pub(crate) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", plain_lines(text));
 }
 
+/// Tells the user on standard error what is wrong with a command line, whose words were typed or come of a script.
+pub(crate) fn tell_coloured(text: &StyledStr) {
+    let shown = if has_colour(&std::io::stderr()) {
+        plain_coloured(&text.ansi().to_string())
+    } else {
+        plain_lines(&text.to_string())
+    };
+    let _ = std::io::stderr().lock().write_all(shown.as_bytes());
+}
+
 /// Whether standard output is a terminal that wants colour.
 pub(crate) fn colour_wanted() -> bool {
+    !HAS_FRAMES.load(Ordering::Relaxed) && has_colour(&std::io::stdout())
+}
+
+fn has_colour(stream: &impl IsTerminal) -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    !HAS_FRAMES.load(Ordering::Relaxed)
-        && !forbidden
-        && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
-        && std::io::stdout().is_terminal()
+    !forbidden && std::env::var_os("TERM").is_none_or(|t| t != "dumb") && stream.is_terminal()
 }
 
 /// Columns of the terminal on standard output; `None` where it is no terminal.

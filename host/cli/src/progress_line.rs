@@ -58,7 +58,7 @@ impl ProgressLine {
                 let last = *self.told.get_or_insert_with(Instant::now);
                 if last.elapsed() >= TELL_EVERY {
                     self.told = Some(Instant::now());
-                    let _ = writeln!(std::io::stderr().lock(), "{line}");
+                    let _ = writeln!(std::io::stderr().lock(), "{}", plain(line));
                 }
             }
             Mode::Terminal => {

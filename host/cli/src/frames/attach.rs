@@ -8,10 +8,12 @@ use crate::output;
 use anyhow::Context as _;
 use loadline_analysis::LiveFrame;
 use loadline_report::live::{LiveState, ScreenOf};
-use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+/// Bytes of a frame at most: one of a machine with hundreds of disks has less than a hundredth of it.
+const FRAME_MAX: usize = 16 << 20;
 /// Between two looks at whether the user wants to leave.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -22,6 +24,9 @@ pub(crate) fn attach(arguments: &AttachArguments, quiet: bool) -> anyhow::Result
         None => only_one(socket::running())?,
     };
     let place = socket::place(&run);
+    if socket::is_of_another(&place) {
+        return Err(Usage(format!("{} belongs to another user: attach as that user", place.display())).into());
+    }
     let stream = UnixStream::connect(&place).map_err(|error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
             anyhow::Error::from(Usage(format!("{run} does not run here as this user; {}", listed(&socket::running()))))
@@ -37,7 +42,11 @@ pub(crate) fn attach(arguments: &AttachArguments, quiet: bool) -> anyhow::Result
         if interruption.asked() {
             break false;
         }
-        match reader.read_until(b'\n', &mut line) {
+        let room = (FRAME_MAX - line.len()) as u64;
+        match reader.by_ref().take(room).read_until(b'\n', &mut line) {
+            Ok(_) if line.len() == FRAME_MAX => {
+                anyhow::bail!("{run} sends a frame of more than {} MiB, which is none", FRAME_MAX >> 20);
+            }
             Ok(_) if line.ends_with(b"\n") => {
                 let frame: LiveFrame =
                     serde_json::from_slice(&line).context("a frame of another version of loadline")?;

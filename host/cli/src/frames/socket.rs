@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -41,16 +41,19 @@ pub(super) fn place(run: &str) -> PathBuf {
     default_socket(&format!("{NAME}{run}"))
 }
 
+/// Whether something of another user is at a place: whoever made it could send anything.
+pub(super) fn is_of_another(place: &Path) -> bool {
+    std::fs::symlink_metadata(place).is_ok_and(|of| of.uid() != rustix::process::geteuid().as_raw())
+}
+
 /// The runs of this user that can be attached to, by their names.
 pub(super) fn running() -> Vec<String> {
     let example = place("");
     let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let (Some(folder), Some(affixes)) = (example.parent(), name(&example)) else { return Vec::new() };
     let (before, after) = affixes.split_at(affixes.len() - ".sock".len());
-    let own = rustix::process::geteuid().as_raw();
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let ours =
-        files.filter(|file| file.metadata().is_ok_and(|of| of.uid() == own)).filter_map(|file| name(&file.path()));
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    let ours = files.filter(|file| !is_of_another(file)).filter_map(|file| name(&file));
     let names = ours.filter_map(|file| Some(file.strip_prefix(before)?.strip_suffix(after)?.to_owned()));
     // A socket may be left of a process that was killed.
     let mut all: Vec<String> = names.filter(|run| UnixStream::connect(place(run)).is_ok()).collect();

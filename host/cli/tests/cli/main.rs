@@ -18,6 +18,7 @@ mod fit;
 mod formats;
 mod golden;
 mod haste;
+mod hostile;
 mod hosts;
 mod hunt;
 mod import;

@@ -20,6 +20,7 @@ pub(crate) struct Pty {
     terminal: File,
     pub(crate) child: Child,
     shown: Arc<Mutex<vt100::Parser>>,
+    raw: Arc<Mutex<Vec<u8>>>,
     was_taken: Arc<AtomicBool>,
 }
 
@@ -47,13 +48,14 @@ impl Pty {
         session.stdin(slave.try_clone().unwrap()).stdout(slave.try_clone().unwrap()).stderr(slave);
         let child = session.spawn().unwrap();
         let shown = Arc::new(Mutex::new(vt100::Parser::new(some(height), some(width), SCROLLBACK)));
-        let was_taken = Arc::<AtomicBool>::default();
-        let (own, taken) = (Arc::clone(&shown), Arc::clone(&was_taken));
+        let (was_taken, raw) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<u8>>>::default());
+        let (own, taken, all) = (Arc::clone(&shown), Arc::clone(&was_taken), Arc::clone(&raw));
         let terminal = File::from(master);
         let mut read = terminal.try_clone().unwrap();
         std::thread::spawn(move || {
             let mut bytes = [0; 4_096];
             while let Ok(count @ 1..) = read.read(&mut bytes) {
+                all.lock().unwrap().extend_from_slice(&bytes[..count]);
                 // One by one: a screen may be taken and given back within a piece.
                 for byte in &bytes[..count] {
                     let mut shown = own.lock().unwrap();
@@ -62,7 +64,7 @@ impl Pty {
                 }
             }
         });
-        Self { terminal, child, shown, was_taken }
+        Self { terminal, child, shown, raw, was_taken }
     }
 
     /// Presses keys.
@@ -73,6 +75,11 @@ impl Pty {
     /// What stands on it.
     pub(crate) fn text(&self) -> String {
         self.shown.lock().unwrap().screen().contents()
+    }
+
+    /// The bytes that were written on it.
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        self.raw.lock().unwrap().clone()
     }
 
     /// All that was written on the normal screen, above it too.
