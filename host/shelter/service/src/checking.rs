@@ -57,7 +57,11 @@ impl Shelter {
     pub fn verify(&self) -> Result<VerifyReport, ShelterError> {
         let begun = Instant::now();
         let mut copy = self.saved()?;
-        let (checked, findings) = copy.check(CheckedData::Everything, &Unpaced)?;
+        let (checked, mut findings) = copy.check(CheckedData::Everything, &Unpaced)?;
+        // All of it may be there, and be more than any disk has: somebody made it so.
+        if let Err(error) = copy.fits(copy.generation(), u64::MAX) {
+            findings.push(error.to_string());
+        }
         Ok(VerifyReport {
             generation: copy.generation(),
             snapshots: checked.snapshots,
