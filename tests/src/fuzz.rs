@@ -1,8 +1,11 @@
 //! What strangers send, and what must hold whatever they send: the entry functions of `fuzz/`, which every gate also runs
 //! over the kept inputs and mutations of them.
 
+use crate::plausible::{wrong_demand, wrong_results};
+use loadline_advise::NeedFile;
 use loadline_block::{Operation, Request};
-use loadline_catalog::{Catalog, Kind, Price};
+use loadline_catalog::{Catalog, Environment, Kind, Price};
+use loadline_demand::ReadOptions;
 use loadline_disk::{DiskSpec, EnvironmentSpec, InitialState, Layout, VolumeSpec};
 use loadline_emulation::{Change, FaultSelection, FaultyMachine, Trace};
 use loadline_emulator::{ControlRequest, parse_control};
@@ -12,7 +15,10 @@ use loadline_nbd::reply::ReplyTo;
 use loadline_nbd::request::{Command, Incoming, Message, NbdRequest, Rules};
 use loadline_nbd::{BLOCK_MIN, PAYLOAD_MAX, ReplyForm};
 use loadline_offers::{KeptLimits, LimitsOrigin, read_limits};
+use loadline_pipeline::CrawlPlan;
 use loadline_record::Histogram;
+use loadline_shelter_policy::config::{Cloud, ShelterConfig};
+use loadline_shelter_policy::notice::notices;
 use loadline_units::{ByteRate, Bytes, Duration, Instant, Iops, Ratio};
 use loadline_workload::Plan;
 use std::fmt::{Debug, Display};
@@ -23,13 +29,14 @@ use std::sync::LazyLock;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its program in `fuzz/fuzz_targets` and of its folder in `fuzz/corpus`.
-pub const TARGETS: [(&str, Target); 17] = [
+pub const TARGETS: [(&str, Target); 20] = [
     ("control", control),
     ("fio_jobs", fio_jobs),
     ("fio_results", fio_results),
     ("histogram_decode", histogram_decode),
     ("http_request", http_request),
     ("limits_answer", limits_answer),
+    ("monitoring", monitoring),
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
     ("plan_parse", plan_parse),
@@ -38,7 +45,9 @@ pub const TARGETS: [(&str, Target); 17] = [
     ("price_page", price_page),
     ("price_retail", price_retail),
     ("price_skus", price_skus),
+    ("recordings", recordings),
     ("repository_files", repository_files),
+    ("settings", settings),
     ("trace_read", trace_read),
     ("units", units),
 ];
@@ -102,6 +111,35 @@ pub fn control(bytes: &[u8]) {
 pub fn trace_read(bytes: &[u8]) {
     let other = loadline_recording::formats::read(bytes).ok().map(|(_, trace)| trace);
     Trace::read(bytes).ok().into_iter().chain(other).for_each(|trace| trace_makes_sense(&trace));
+}
+
+/// A trace of another tool is refused, or its requests stand in the order of time.
+pub fn recordings(bytes: &[u8]) {
+    trace_read(bytes);
+}
+
+/// A monitoring file is refused, or its intervals are such as storage can have.
+pub fn monitoring(bytes: &[u8]) {
+    let Ok(demand) = loadline_demand::read(bytes, "fuzz", &ReadOptions::default()) else { return };
+    assert_eq!(wrong_demand(&demand), None);
+}
+
+/// A file of settings of any kind is read, or refused with its problems.
+pub fn settings(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let refused = [
+        Plan::parse(text, "fuzz").err().map(|error| error.problems.len()),
+        NeedFile::parse(text, "fuzz").err().map(|error| error.problems.len()),
+        Environment::parse(text, "fuzz", &SMALL).err().map(|error| error.problems.len()),
+        ShelterConfig::parse(text, "fuzz").err().map(|error| error.problems.len()),
+        Catalog::default().with(&[("fuzz", text)]).err().map(|error| error.problems.len()),
+    ];
+    assert!(refused.into_iter().flatten().all(|problems| problems > 0));
+    if let Ok(plan) = CrawlPlan::read(text, "fuzz") {
+        let _ = plan.check();
+    }
+    let _ = notices(Cloud::Azure, 200, text).map(|all| assert!(all.len() <= text.len()));
+    let _ = notices(Cloud::Aws, 200, text);
 }
 
 fn trace_makes_sense(trace: &Trace) {
@@ -231,6 +269,7 @@ pub fn repository_files(bytes: &[u8]) {
 pub fn fio_results(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(results) = loadline_imported::read(text, "fuzz", 1_700_000_000) else { return };
+    assert_eq!(wrong_results(&results), None);
     for job in &results.jobs {
         // Buffered blocks may have had any size; loadline could run the rest.
         let mut spec = job.spec.clone();

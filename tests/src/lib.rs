@@ -4,6 +4,7 @@ pub mod console;
 pub mod fuzz;
 pub mod measured;
 pub mod mutation;
+pub mod plausible;
 pub mod sample;
 
 use std::path::{Path, PathBuf};

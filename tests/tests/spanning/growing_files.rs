@@ -6,8 +6,10 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-/// Bytes of the smaller file.
-const SIZE: usize = 512 << 10;
+/// Bytes of the smaller files, of which the larger ones have twice as many.
+const SIZES: [usize; 2] = [512 << 10, 8 << 20];
+/// What a form may have in memory, KiB.
+const MEMORY_MAX: u64 = 600 << 10;
 /// What twice the size may take, over what the size takes.
 const MOST: f64 = 2.3;
 /// The quickest of so many counts: what else runs takes time from each.
@@ -32,29 +34,42 @@ fn grown(text: &str, size: usize) -> String {
     grown
 }
 
-fn quickest(read: &dyn Fn(&str), text: &str) -> f64 {
+fn quickest(read: &dyn Fn(&str), text: &str, tries: usize) -> f64 {
     let once = || {
         let began = Instant::now();
         read(text);
         began.elapsed().as_secs_f64()
     };
-    (0..TRIES).map(|_| once()).fold(f64::INFINITY, f64::min)
+    (0..tries).map(|_| once()).fold(f64::INFINITY, f64::min)
 }
 
-/// What of a folder takes more than its share of the time.
-fn too_slow(folder: &str, read: &dyn Fn(&str)) -> Vec<String> {
+/// KiB that a reading has in memory at most, beside what is there anyway; `None` where the system does not say.
+fn memory_of(read: &dyn Fn(&str), text: &str) -> Option<u64> {
+    std::fs::write("/proc/self/clear_refs", "5").ok()?;
+    let kib = |key: &str| {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        status.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().nth(1)?.parse::<u64>().ok())
+    };
+    let before = kib("VmRSS")?;
+    read(text);
+    Some(kib("VmHWM")?.saturating_sub(before))
+}
+
+/// What of a folder takes more than its share of time or memory.
+fn too_much(folder: &str, read: &dyn Fn(&str)) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
-    let mut slow = Vec::new();
+    let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder of files") {
         let path = entry.expect("an entry").path();
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         // Each line more often, and the whole text more often.
         let forms: [fn(&str, usize) -> String; 2] =
             [grown, |text, size| text.repeat((size / text.len().max(1)).max(1))];
-        for (form, more) in forms.into_iter().enumerate() {
-            let [one, two] = [SIZE, 2 * SIZE].map(|size| more(&text, size));
+        for ((form, more), size) in forms.into_iter().enumerate().flat_map(|form| SIZES.map(|size| (form, size))) {
+            let [one, two] = [size, 2 * size].map(|size| more(&text, size));
+            let tries = if size > SIZES[0] { 1 } else { TRIES };
             let measure = || {
-                let (of_one, of_two) = (quickest(read, &one), quickest(read, &two));
+                let (of_one, of_two) = (quickest(read, &one, tries), quickest(read, &two, tries));
                 (of_two / of_one * (2.0 * one.len() as f64 / two.len() as f64), of_one, of_two)
             };
             // A busy machine takes from one of both; what grows faster does so each time.
@@ -64,13 +79,18 @@ fn too_slow(folder: &str, read: &dyn Fn(&str)) -> Vec<String> {
                     (factor, of_one, of_two) = measure();
                 }
             }
-            println!("{} ({form}): {of_one:.4} s, {of_two:.4} s, {factor:.2}", path.display());
+            let memory = memory_of(read, &two);
+            let name = format!("{} ({form}, {} KiB)", path.display(), two.len() >> 10);
+            println!("{name}: {of_one:.4} s, {of_two:.4} s, {factor:.2}; {} MiB", memory.unwrap_or(0) >> 10);
             if factor > MOST && of_two > SHORTEST {
-                slow.push(format!("{} ({form}): {of_one:.3} s, {of_two:.3} s, {factor:.2} times", path.display()));
+                found.push(format!("{name}: {of_one:.3} s, {of_two:.3} s, {factor:.2} times"));
+            }
+            if let Some(memory) = memory.filter(|memory| *memory > MEMORY_MAX) {
+                found.push(format!("{name}: {} MiB", memory >> 10));
             }
         }
     }
-    slow
+    found
 }
 
 #[test]
@@ -78,11 +98,16 @@ fn too_slow(folder: &str, read: &dyn Fn(&str)) -> Vec<String> {
 fn twice_as_large_a_file_takes_twice_the_time() {
     let results = |text: &str| drop(black_box(loadline_imported::read(text, "file", 0)));
     let demand = |text: &str| drop(black_box(loadline_demand::read(text.as_bytes(), "file", &ReadOptions::default())));
-    let slow = [
-        too_slow("pure/strangers/imported/tests/corpus", &results),
-        too_slow("pure/choice/demand/tests/corpus", &demand),
-        too_slow("pure/strangers/imported/tests/corpus", &demand),
+    let traces = |text: &str| drop(black_box(loadline_recording::formats::read(text.as_bytes())));
+    let found = [
+        too_much("pure/strangers/imported/tests/corpus", &results),
+        too_much("pure/strangers/imported/tests/corpus/fio", &results),
+        too_much("tests/corpus/ioping", &results),
+        too_much("tests/corpus/sysbench", &results),
+        too_much("fuzz/corpus/monitoring", &demand),
+        too_much("fuzz/corpus/recordings", &traces),
+        too_much("tests/corpus/dool", &demand),
     ]
     .concat();
-    assert!(slow.is_empty(), "{}", slow.join("\n"));
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }

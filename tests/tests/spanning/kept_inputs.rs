@@ -11,7 +11,7 @@ const MUTATIONS: u64 = 50_000;
 
 /// The same where everything is tried, of each of the formats that people bring.
 const MUTATIONS_LONG: u64 = 1_000_000;
-const BROUGHT: [&str; 3] = ["fio_jobs", "fio_results", "plan_parse"];
+const BROUGHT: [&str; 6] = ["fio_jobs", "fio_results", "monitoring", "plan_parse", "recordings", "settings"];
 
 /// The kept inputs of a target, in the order of their names.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -102,6 +102,21 @@ fn results_of_fio_may_be_anything() {
 #[test]
 fn a_quantity_of_any_text_is_refused_or_prints_as_it_parses() {
     hold_all("units");
+}
+
+#[test]
+fn a_monitoring_file_of_any_bytes_has_figures_of_storage_or_is_refused() {
+    hold_all("monitoring");
+}
+
+#[test]
+fn traces_of_other_tools_may_be_anything() {
+    hold_all("recordings");
+}
+
+#[test]
+fn settings_of_any_text_are_refused_with_their_problems_or_read() {
+    hold_all("settings");
 }
 
 #[test]
