@@ -36,7 +36,7 @@ pub const TARGETS: [(&str, Target); 20] = [
     ("histogram_decode", histogram_decode),
     ("http_request", http_request),
     ("limits_answer", limits_answer),
-    ("monitoring", monitoring),
+    ("monitoring_files", monitoring),
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
     ("plan_parse", plan_parse),

@@ -19,15 +19,17 @@ const BUSY_MAX: f64 = 1_000.0;
 pub fn wrong_demand(demand: &Demand) -> Option<String> {
     let within = |value: f64, most: f64| (0.0..=most).contains(&value);
     let wrong = demand.intervals.iter().find(|one| {
-        !(one.length_s > 0.0 && within(one.length_s, LENGTH_MAX))
-            || !within(one.reads_per_s, REQUESTS_MAX)
-            || !within(one.writes_per_s, REQUESTS_MAX)
-            || !within(one.read_bytes_per_s, BYTES_MAX)
-            || !within(one.write_bytes_per_s, BYTES_MAX)
-            || !one.in_flight.is_none_or(|value| within(value, IN_FLIGHT_MAX))
-            || !one.latency_ns.is_none_or(|value| within(value, LATENCY_MAX))
-            || !one.limited_part.is_none_or(|value| within(value, 1.0))
-            || !one.busy.is_none_or(|value| within(value, BUSY_MAX))
+        let is_plausible = one.length_s > 0.0
+            && within(one.length_s, LENGTH_MAX)
+            && within(one.reads_per_s, REQUESTS_MAX)
+            && within(one.writes_per_s, REQUESTS_MAX)
+            && within(one.read_bytes_per_s, BYTES_MAX)
+            && within(one.write_bytes_per_s, BYTES_MAX)
+            && one.in_flight.is_none_or(|value| within(value, IN_FLIGHT_MAX))
+            && one.latency_ns.is_none_or(|value| within(value, LATENCY_MAX))
+            && one.limited_part.is_none_or(|value| within(value, 1.0))
+            && one.busy.is_none_or(|value| within(value, BUSY_MAX));
+        !is_plausible
     });
     wrong.map(|one| format!("{one:?}"))
 }
@@ -38,7 +40,7 @@ pub fn wrong_results(results: &Results) -> Option<String> {
     let wrong = results.jobs.iter().find(|job| {
         let trial = &job.trial;
         let within = |value: Option<f64>, most: f64| value.is_some_and(|value| (0.0..=most).contains(&value));
-        let latencies = trial.operations.values().filter_map(|record| record.figures());
+        let latencies = trial.operations.values().filter_map(loadline_record::OperationRecord::figures);
         !within(trial.iops(), REQUESTS_MAX)
             || !within(trial.bytes_per_s(), BYTES_MAX)
             || !latencies.into_iter().all(|figures| (0.0..=LATENCY_MAX).contains(&figures.mean))

@@ -45,8 +45,13 @@ pub fn no_formula(text: &str) -> String {
 pub(crate) fn visible(c: char) -> char {
     match c {
         c if c.is_control() => TAKEN_OUT,
-        '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => TAKEN_OUT,
-        '\u{fffe}' | '\u{ffff}' => TAKEN_OUT,
+        '\u{061c}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{fffe}'
+        | '\u{ffff}' => TAKEN_OUT,
         c => c,
     }
 }

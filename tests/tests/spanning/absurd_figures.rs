@@ -35,7 +35,7 @@ fn figures(text: &str) -> Vec<Figure> {
             }
             // A comma between fields is none within a number.
             if let Some(comma) = bytes[at..end].iter().position(|byte| *byte == b',')
-                && bytes[at..end].iter().filter(|byte| **byte == b',').count() > 1
+                && text[at..end].matches(',').count() > 1
             {
                 end = at + comma;
             }
@@ -51,7 +51,7 @@ fn figures(text: &str) -> Vec<Figure> {
                     .iter()
                     .take_while(|byte| byte.is_ascii_alphanumeric() || b"_-/%. ".contains(byte))
                     .count();
-            key = text[at..end].to_owned();
+            text[at..end].clone_into(&mut key);
             place = 0;
             at = end;
             continue;

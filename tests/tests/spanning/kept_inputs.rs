@@ -11,7 +11,7 @@ const MUTATIONS: u64 = 50_000;
 
 /// The same where everything is tried, of each of the formats that people bring.
 const MUTATIONS_LONG: u64 = 1_000_000;
-const BROUGHT: [&str; 6] = ["fio_jobs", "fio_results", "monitoring", "plan_parse", "recordings", "settings"];
+const BROUGHT: [&str; 6] = ["fio_jobs", "fio_results", "monitoring_files", "plan_parse", "recordings", "settings"];
 
 /// The kept inputs of a target, in the order of their names.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -106,7 +106,7 @@ fn a_quantity_of_any_text_is_refused_or_prints_as_it_parses() {
 
 #[test]
 fn a_monitoring_file_of_any_bytes_has_figures_of_storage_or_is_refused() {
-    hold_all("monitoring");
+    hold_all("monitoring_files");
 }
 
 #[test]

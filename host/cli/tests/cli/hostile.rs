@@ -119,7 +119,8 @@ fn whoever_is_attached_to_is_not_believed() {
     std::thread::spawn(move || {
         use std::io::Write as _;
         let (mut client, _) = listener.accept().unwrap();
-        while client.write_all(&[b'['; 1 << 16]).is_ok() {}
+        let open = vec![b'['; 1 << 16];
+        while client.write_all(&open).is_ok() {}
     });
     let output = attached().unwrap();
     let told = String::from_utf8_lossy(&output.stderr).into_owned();

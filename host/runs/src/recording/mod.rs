@@ -23,6 +23,7 @@ use loadline_kernel::facts::KernelView;
 use loadline_recording::JoinCounts;
 use loadline_units::{Bytes, Duration, Instant};
 use std::path::PathBuf;
+use trace_file::TraceFile;
 
 /// A moment between two looks where little happens.
 const REST: std::time::Duration = std::time::Duration::from_millis(20);

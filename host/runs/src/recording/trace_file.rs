@@ -152,7 +152,7 @@ mod tests {
             assert_eq!((all, size.get()), (20_000, std::fs::metadata(&path).unwrap().len()));
             assert!(size <= size_max, "{size} of {size_max}");
             assert!(!is_full || size.get() > size_max.get() - 3 * END_MAX, "{size} of {size_max}");
-            let read = Trace::read(std::fs::File::open(&path).unwrap()).unwrap();
+            let read = Trace::read(File::open(&path).unwrap()).unwrap();
             assert_eq!(read.records.len() as u64, kept);
         }
     }

@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn expressions_have_the_usual_order_and_suffixes() {
-        let of = |text| evaluate(text, Some(Base::Binary));
+        let of = |text: &str| evaluate(text, Some(Base::Binary));
         assert_eq!(of("(10*10)"), Some(100));
         assert_eq!(of("((10 + 2) * 4k)"), Some(12 << 12));
         assert_eq!(of("(2 + 3 * 4)"), Some(14));

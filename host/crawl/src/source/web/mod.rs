@@ -446,7 +446,7 @@ mod tests {
         let of = |start: &str, hosts: &[&str]| {
             let mut source = SourcePlan::of_files("site", "/".into());
             source.hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-            WebSite::new(&source, start, CrawlCaps::default(), None).unwrap()
+            WebSite::new(&source, start, &CrawlCaps::default(), None).unwrap()
         };
         let leads = |site: &WebSite, link: &str| site.target(link, &site.start).unwrap().map(|url| url.to_string());
         let site = of("http://h:8080/a", &["other", "h:9000"]);
