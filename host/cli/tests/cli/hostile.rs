@@ -40,7 +40,7 @@ fn results() -> String {
             "jobname": format!("{direction} {HOSTILE}"),
             "job options": {"rw": direction, "bs": "4k", "filename": format!("/tmp/{HOSTILE}"), "iodepth": "4", "ioengine": "libaio", "runtime": "10"},
             "job_runtime": 10_000,
-            "read": {"io_bytes": 40_960_000, "total_ios": 10_000, "runtime": 10_000, "iops": 1000.0},
+            "read": {"io_bytes": 40_960_000, "io_kbytes": 40_000, "total_ios": 10_000, "runtime": 10_000, "iops": 1000.0},
         })
     };
     let all = serde_json::json!({"fio version": "fio-3.33", "timestamp": 1_700_000_000, "jobs": [job("read"), job("randread")]});
@@ -102,7 +102,7 @@ fn no_markdown_and_no_page_has_a_tag_of_a_name() {
         assert!(!text.contains("<script>alert") && steers(&text).is_none(), "{form:?}: {text}");
         assert!(!text.lines().any(|line| line.starts_with("# y")), "{form:?}: {text}");
     }
-    for (form, file) in [(&["report", "last", "-o"][..], "r.html"), (&["compare", "1", "2", "-o"], "c.html")] {
+    for (form, file) in [(&["report", "last", "-o"][..], "r.html"), (&["report", "1", "2", "-o"], "c.html")] {
         let place = bench.path(file).display().to_string();
         bench.done(&[form, &[place.as_str()]].concat());
         let text = std::fs::read_to_string(&place).unwrap();
