@@ -36,7 +36,7 @@ pub const TARGETS: [(&str, Target); 20] = [
     ("histogram_decode", histogram_decode),
     ("http_request", http_request),
     ("limits_answer", limits_answer),
-    ("monitoring_files", monitoring),
+    ("monitoring_files", monitoring_files),
     ("nbd_negotiation", nbd_negotiation),
     ("nbd_requests", nbd_requests),
     ("plan_parse", plan_parse),
@@ -119,7 +119,7 @@ pub fn recordings(bytes: &[u8]) {
 }
 
 /// A monitoring file is refused, or its intervals are such as storage can have.
-pub fn monitoring(bytes: &[u8]) {
+pub fn monitoring_files(bytes: &[u8]) {
     let Ok(demand) = loadline_demand::read(bytes, "fuzz", &ReadOptions::default()) else { return };
     assert_eq!(wrong_demand(&demand), None);
 }

@@ -121,7 +121,7 @@ fn hold(folders: &[&str], wrong: Wrong) {
 
 #[test]
 fn no_monitoring_file_brings_a_rate_that_no_storage_has() {
-    hold(&["fuzz/corpus/monitoring", "tests/corpus/dool"], |path, text| {
+    hold(&["fuzz/corpus/monitoring_files", "tests/corpus/dool"], |path, text| {
         let name = path.display().to_string();
         let demand = loadline_demand::read(text.as_bytes(), &name, &ReadOptions::default()).ok()?;
         wrong_demand(&demand)

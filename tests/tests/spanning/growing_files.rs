@@ -104,7 +104,7 @@ fn twice_as_large_a_file_takes_twice_the_time() {
         too_much("pure/strangers/imported/tests/corpus/fio", &results),
         too_much("tests/corpus/ioping", &results),
         too_much("tests/corpus/sysbench", &results),
-        too_much("fuzz/corpus/monitoring", &demand),
+        too_much("fuzz/corpus/monitoring_files", &demand),
         too_much("fuzz/corpus/recordings", &traces),
         too_much("tests/corpus/dool", &demand),
     ]
