@@ -47,7 +47,8 @@ pub fn explorer_page(parts: &ExplorerParts<'_>) -> String {
         put!(out, "<script type=\"application/octet-stream\" id=\"{id}\">{}</script>\n", BASE64.encode(bytes));
     }
     put!(out, "<script type=\"text/plain\" id=\"worker\">{WORKER}</script>\n");
-    put!(out, "<script type=\"text/plain\" id=\"opening\">{}</script>\n", Escaped(parts.opening));
+    // Text in such an element is taken as it stands: an address has no need of what would end it.
+    put!(out, "<script type=\"text/plain\" id=\"opening\">{}</script>\n", parts.opening.replace('<', "%3C"));
     put!(out, "<script>{SCRIPT}</script>\n</body>\n</html>\n");
     out
 }
@@ -66,6 +67,7 @@ mod tests {
         });
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n"));
         assert!(!page.contains("<b>") && !page.contains("http://") && !page.contains("https://"));
+        assert!(page.contains("id=\"opening\">buy&iops=%3C/script>%3Cb></script>"));
         assert!(page.contains("script-src 'sha256-") && !page.contains("script-src 'unsafe-inline'"));
         // What stands in a script's element ends with it.
         for text in [SCRIPT, WORKER] {
