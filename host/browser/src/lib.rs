@@ -7,9 +7,6 @@
 use loadline_explorer::{CatalogBundle, Session};
 use std::cell::RefCell;
 
-/// What the page asks first of every session.
-const CHOICES: &str = "{\"ask\":\"choices\"}";
-
 #[derive(Default)]
 struct Shared {
     text: Vec<u8>,
@@ -38,7 +35,7 @@ pub extern "C" fn room(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Opens the session with the catalog that was written; the length of the answer, which is what there is to choose from.
+/// Opens the session with the catalog that was written; the length of the answer, an object with problems if there are any.
 // SAFETY: no other function of the module has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn open() -> usize {
@@ -47,10 +44,9 @@ pub extern "C" fn open() -> usize {
         let bundle = serde_json::from_slice::<CatalogBundle>(&text).map_err(|error| error.to_string());
         let opened = bundle.and_then(|bundle| Session::open(&bundle).map_err(|error| error.to_string()));
         match opened {
-            Ok(mut session) => {
-                let choices = session.answer(CHOICES);
+            Ok(session) => {
                 shared.session = Some(session);
-                shared.put(choices)
+                shared.put("{}".to_owned())
             }
             Err(text) => shared.put(serde_json::json!({ "problems": [{ "field": "", "text": text }] }).to_string()),
         }

@@ -72,7 +72,7 @@ impl Posed {
 
     fn maker(&self, side: usize, method: SweepMethod) -> RowMaker<'_> {
         let initially = Initially { bursts: self.bursts, ..Initially::default() };
-        // Simulation takes the middle alone: a page is not to wait for what is uncertain.
+        // Simulation takes the most plausible form alone: a page is not to wait for the others.
         let all = &self.models[side];
         let models = if method == SweepMethod::Simulation { &all[..1] } else { &all[..] };
         RowMaker { models, method, seed: SEED, initially }

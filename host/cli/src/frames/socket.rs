@@ -41,7 +41,7 @@ pub(super) fn place(run: &str) -> PathBuf {
     default_socket(&format!("{NAME}{run}"))
 }
 
-/// Whether something of another user is at a place: whoever made it could send anything.
+/// Whether something of another user is at a place: that user could send anything.
 pub(super) fn is_of_another(place: &Path) -> bool {
     std::fs::symlink_metadata(place).is_ok_and(|of| of.uid() != rustix::process::geteuid().as_raw())
 }

@@ -111,7 +111,7 @@ fn no_markdown_and_no_page_has_a_tag_of_a_name() {
 }
 
 #[test]
-fn whoever_is_attached_to_is_not_believed() {
+fn what_is_attached_to_is_not_believed() {
     let bench = Bench::new();
     let attached = || bench.command(&["live", "a", "--lines"]).env("XDG_RUNTIME_DIR", bench.folder.path()).output();
     // Frames without an end.

@@ -140,20 +140,21 @@ pub fn advice_frame(rows: &[AdviceRow]) -> Frame {
         let values: Vec<Option<String>> = rows.iter().map(of).collect();
         FrameValues::Text(values.iter().map(Option::as_deref).collect())
     };
-    let text = |name: &str, of: Of<'_, String>| column(name, of_row(&|row| row.candidate.as_ref().and_then(of)));
+    let text =
+        |name: &str, of: Of<'_, String>| FrameColumn::of(name, of_row(&|row| row.candidate.as_ref().and_then(of)));
     let float = |name: &str, of: Of<'_, f64>| {
         let value = |row: &AdviceRow| row.candidate.as_ref().and_then(of).filter(|value| value.is_finite());
-        column(name, FrameValues::Float(rows.iter().map(value).collect()))
+        FrameColumn::of(name, FrameValues::Float(rows.iter().map(value).collect()))
     };
     let whole = |name: &str, of: Of<'_, u64>| {
         let value = |row: &AdviceRow| row.candidate.as_ref().and_then(of).and_then(|value| i64::try_from(value).ok());
-        column(name, FrameValues::Whole(rows.iter().map(value).collect()))
+        FrameColumn::of(name, FrameValues::Whole(rows.iter().map(value).collect()))
     };
     let flag = |name: &str, of: Of<'_, bool>| {
-        column(name, FrameValues::Flag(rows.iter().map(|row| row.candidate.as_ref().and_then(of)).collect()))
+        FrameColumn::of(name, FrameValues::Flag(rows.iter().map(|row| row.candidate.as_ref().and_then(of)).collect()))
     };
     Frame::of_columns(vec![
-        column("need", of_row(&|row| Some(row.need.clone()))),
+        FrameColumn::of("need", of_row(&|row| Some(row.need.clone()))),
         whole("rank", &|row| Some(row.rank.into())),
         flag("meets", &|row| Some(row.meets)),
         text("provider", &|row| Some(row.provider.clone())),
@@ -175,10 +176,6 @@ pub fn advice_frame(rows: &[AdviceRow]) -> Frame {
         whole("scenarios_count", &|row| Some(row.scenarios.of.into())),
         float("burst_ends_s", &|row| row.burst_ends_s),
         text("environment", &|row| Some(row.environment.clone())),
-        column("problem", of_row(&|row| row.problem.clone())),
+        FrameColumn::of("problem", of_row(&|row| row.problem.clone())),
     ])
-}
-
-fn column(name: &str, values: FrameValues) -> FrameColumn {
-    FrameColumn { name: name.to_owned(), values }
 }

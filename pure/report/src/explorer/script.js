@@ -103,13 +103,12 @@
   let module = null;
   let catalog = "";
   let turn = 0;
-  const shownTurn = { buy: 0, storage: 0 };
-  const start = (hear) => {
+  const start = (hear, choices) => {
     const url = URL.createObjectURL(new Blob([by("worker").textContent], { type: "text/javascript" }));
     const worker = new Worker(url);
     worker.onmessage = ({ data }) => hear(data);
     worker.onerror = (event) => failed(event.message || "its worker does not start");
-    worker.postMessage({ module, catalog });
+    worker.postMessage({ module, catalog, choices });
     return worker;
   };
   let fast = null;
@@ -144,7 +143,6 @@
     if (answer.html) by(`${ask}-answer`).innerHTML = answer.html;
     if (answer.command) by(`${ask}-command`).textContent = answer.command;
     document.body.dataset.answered = `${simulated ? "simulated" : "limits"} ${of}`;
-    shownTurn[ask] = of;
     const general = (answer.problems || []).filter((problem) => !problem.field).map((problem) => problem.text);
     if (general.length || (answer.problems || []).length) say(ask, general.join("; ") || "A field has no value that can be: see it in red.");
     else if (!simulated && answer.simulates) say(ask, "By limits. Latencies are being simulated …");
@@ -224,7 +222,7 @@
       fast = made;
       startSlow();
       renew();
-    });
+    }, true);
   };
   document.addEventListener("input", (event) => { if (event.target.name) renew(); });
   document.addEventListener("submit", (event) => event.preventDefault());

@@ -28,7 +28,8 @@ onmessage = (event) => { heard(event.data).catch((error) => setTimeout(() => { t
 const heard = async (data) => {
   if (data.module) {
     exports = (await WebAssembly.instantiate(data.module, {})).exports;
-    postMessage({ opened: told(data.catalog, exports.open) });
+    const opened = told(data.catalog, exports.open);
+    postMessage({ opened: data.choices && !opened.problems ? ask({ ask: "choices" }) : opened });
     return;
   }
   latest = data.turn;

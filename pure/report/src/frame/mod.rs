@@ -35,6 +35,14 @@ pub struct FrameColumn {
     pub values: FrameValues,
 }
 
+impl FrameColumn {
+    /// A column of this name.
+    #[must_use]
+    pub fn of(name: &str, values: FrameValues) -> Self {
+        Self { name: name.to_owned(), values }
+    }
+}
+
 impl Frame {
     /// The columns, in their order.
     #[must_use]

@@ -8,14 +8,17 @@ use loadline_prediction::PredictionRow;
 pub fn prediction_frame(rows: &[PredictionRow]) -> Frame {
     let text = |name: &str, of: &dyn Fn(&PredictionRow) -> Option<String>| {
         let values: Vec<Option<String>> = rows.iter().map(of).collect();
-        column(name, FrameValues::Text(values.iter().map(Option::as_deref).collect()))
+        FrameColumn::of(name, FrameValues::Text(values.iter().map(Option::as_deref).collect()))
     };
     let float = |name: &str, of: &dyn Fn(&PredictionRow) -> Option<f64>| {
-        column(name, FrameValues::Float(rows.iter().map(|row| of(row).filter(|value| value.is_finite())).collect()))
+        FrameColumn::of(
+            name,
+            FrameValues::Float(rows.iter().map(|row| of(row).filter(|value| value.is_finite())).collect()),
+        )
     };
     let whole = |name: &str, of: &dyn Fn(&PredictionRow) -> Option<u64>| {
         let value = |row| of(row).and_then(|value| i64::try_from(value).ok());
-        column(name, FrameValues::Whole(rows.iter().map(value).collect()))
+        FrameColumn::of(name, FrameValues::Whole(rows.iter().map(value).collect()))
     };
     let load = |row: &PredictionRow| row.load.clone();
     Frame::of_columns(vec![
@@ -44,8 +47,4 @@ pub fn prediction_frame(rows: &[PredictionRow]) -> Frame {
         float("lasting_iops", &|row| row.figures.lasting_iops),
         text("problem", &|row| row.problem.clone()),
     ])
-}
-
-fn column(name: &str, values: FrameValues) -> FrameColumn {
-    FrameColumn { name: name.to_owned(), values }
 }

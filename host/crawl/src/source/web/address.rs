@@ -22,7 +22,7 @@ pub(super) fn normal(mut url: Url) -> Url {
     url
 }
 
-/// Where an address leads, as sites are told apart: its host, and its port, unless its scheme has that anyway.
+/// Where an address leads, by which sites differ: its host, and its port, unless its scheme has that anyway.
 pub(super) fn place(url: &Url) -> Option<String> {
     let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"))?;
     Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
