@@ -6,7 +6,7 @@ use super::{Own, Paying, Priced, Printing};
 use clap::{Args, ValueEnum};
 use loadline_advise::{DISKS_DEFAULT, ROWS_DEFAULT, architecture, iops, os_disk};
 use loadline_catalog::Architecture;
-use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio};
+use loadline_units::{ByteRate, Bytes, Duration, Growth, Iops, Ratio};
 use std::path::PathBuf;
 
 /// `advise`.
@@ -62,7 +62,7 @@ pub(crate) struct AdviseArguments {
     pub(crate) size: Option<Bytes>,
     /// How much more it is to be in the end: requests and bytes alike
     #[arg(long, value_name = "SHARE")]
-    pub(crate) growth: Option<Ratio>,
+    pub(crate) growth: Option<Growth>,
     /// The part that nearly all reads fall on, for the host's cache; without it no cache is looked at
     #[arg(long, value_name = "SIZE")]
     pub(crate) hot: Option<Bytes>,

@@ -3,7 +3,7 @@
 use loadline_catalog::Architecture;
 use loadline_demand::Demand;
 use loadline_emulation::Trace;
-use loadline_units::{Bytes, Duration, Ratio};
+use loadline_units::{Bytes, Duration, Growth, Ratio};
 use loadline_workload::{LatencyFigure, Objective};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub struct Need {
     /// The bytes that it must hold.
     pub size: Bytes,
     /// How much more it is to be at the end: of requests and of bytes alike.
-    pub growth: Ratio,
+    pub growth: Growth,
     /// The bytes that nearly all reads fall on, for the host's cache; `None`: not known, and then no cache is looked at.
     pub hot: Option<Bytes>,
     /// What a choice must keep to.
@@ -153,7 +153,7 @@ impl Need {
             sequential: false,
             objective: None,
             size,
-            growth: Ratio::ZERO,
+            growth: Growth::ZERO,
             hot: None,
             wanted: Wanted::default(),
             sure: SURE_DEFAULT,
@@ -165,7 +165,7 @@ impl Need {
     /// The bytes that it must hold at the end.
     #[must_use]
     pub fn size_in_the_end(&self) -> Bytes {
-        Bytes::new(self.size.get() + self.growth.of(self.size.get()))
+        Bytes::new(self.size.get().saturating_add(self.growth.of(self.size.get())))
     }
 
     /// The factor of growth.

@@ -3,7 +3,7 @@
 use crate::need::{Asked, Need, Rates, Wanted};
 use loadline_catalog::Architecture;
 use loadline_document::{DocumentError, Fields, Item, Reader, Synonym, nested};
-use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio, SECTOR};
+use loadline_units::{ByteRate, Bytes, Duration, Growth, Iops, Ratio, SECTOR};
 use loadline_workload::{LatencyFigure, Objective};
 
 /// The version of the need format that is read here.
@@ -125,7 +125,7 @@ fn read(t: &mut Fields<'_, '_, '_, '_>) -> NeedFile {
     need.sequential = t.get("sequential", Reader::switch).unwrap_or(false);
     need.objective = t.get("objective", objective);
     need.size = t.get("size", Reader::quantity).unwrap_or(Bytes::ZERO);
-    need.growth = t.get("growth", Reader::quantity).unwrap_or(Ratio::ZERO);
+    need.growth = t.get("growth", Reader::quantity).unwrap_or(Growth::ZERO);
     need.hot = t.get("hot", Reader::quantity);
     need.sure = t.get("sure", Reader::quantity).unwrap_or(need.sure);
     need.time_met = t.get("time_met", Reader::quantity).unwrap_or(need.time_met);

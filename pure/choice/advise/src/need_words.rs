@@ -3,7 +3,7 @@
 use crate::need::{Asked, Need, Rates};
 use crate::need_file::NeedNumbers;
 use loadline_catalog::Architecture;
-use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio, UnitError};
+use loadline_units::{ByteRate, Bytes, Duration, Growth, Iops, Ratio, UnitError};
 use loadline_workload::{LatencyFigure, Objective, parse_objective};
 use std::str::FromStr;
 
@@ -21,7 +21,7 @@ pub struct NeedWords {
     /// The bytes to hold.
     pub size: Option<Bytes>,
     /// How much more it is to be in the end.
-    pub growth: Option<Ratio>,
+    pub growth: Option<Growth>,
     /// The bytes that nearly all reads fall on.
     pub hot: Option<Bytes>,
     /// The share of a recorded time in which it must be met.

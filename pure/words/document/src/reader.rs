@@ -1,7 +1,7 @@
 //! Reads typed values from a TOML tree and collects the problems, each at its place in the text.
 
 use crate::{DocumentError, PROBLEMS_MAX, Problem};
-use loadline_units::{ByteRate, Bytes, Duration, Iops, Ratio, UnitError};
+use loadline_units::{ByteRate, Bytes, Duration, Growth, Iops, Ratio, UnitError};
 use std::cell::OnceCell;
 use std::ops::{Range, RangeInclusive};
 use std::str::FromStr;
@@ -102,6 +102,10 @@ impl Quantity for ByteRate {
 impl Quantity for Ratio {
     const UNIT: &'static str = "%";
     const EXAMPLE: &'static str = "a share such as \"70 %\"";
+}
+impl Quantity for Growth {
+    const UNIT: &'static str = "%";
+    const EXAMPLE: &'static str = "how much more, such as \"20 %\"";
 }
 
 /// Collects the problems of one text. Its methods return `None` after they have added a problem.

@@ -14,7 +14,7 @@ pub mod words;
 pub use amount::Bytes;
 pub use date::{Date, NotATime, NotATimestamp, Timestamp, TypedTime};
 pub use rate::{ByteRate, Iops};
-pub use ratio::{Ratio, percent_places};
+pub use ratio::{Growth, Ratio, percent_places};
 pub use text::UnitError;
 pub use time::{Duration, Instant};
 

@@ -60,13 +60,18 @@ impl Ratio {
 
 impl std::fmt::Display for Ratio {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (whole, part) = (self.0 / 10_000, self.0 % 10_000);
-        if part == 0 {
-            return f.pad(&format!("{whole} %"));
-        }
-        let digits = format!("{part:04}");
-        f.pad(&format!("{whole}.{} %", digits.trim_end_matches('0')))
+        percent(u64::from(self.0), f)
     }
+}
+
+/// Writes parts per million in percent.
+fn percent(ppm: u64, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    let (whole, part) = (ppm / 10_000, ppm % 10_000);
+    if part == 0 {
+        return f.pad(&format!("{whole} %"));
+    }
+    let digits = format!("{part:04}");
+    f.pad(&format!("{whole}.{} %", digits.trim_end_matches('0')))
 }
 impl std::str::FromStr for Ratio {
     type Err = UnitError;
@@ -79,6 +84,43 @@ impl std::str::FromStr for Ratio {
     }
 }
 serde_as_text!(Ratio);
+
+/// How much more something becomes, in parts per million of what it is: 100 % is twice as much. At most 100,000 %.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Growth(u64);
+
+impl Growth {
+    /// Nothing more.
+    pub const ZERO: Self = Self(0);
+    const MOST: u64 = 1_000 * WHOLE as u64;
+
+    /// In parts of what it is: 1.5 for 150 %.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64 / f64::from(WHOLE)
+    }
+    /// What comes on top of `count`, rounded down; at most what a `u64` holds.
+    #[must_use]
+    pub fn of(self, count: u64) -> u64 {
+        let part = u128::from(count) * u128::from(self.0) / u128::from(WHOLE);
+        u64::try_from(part).unwrap_or(u64::MAX)
+    }
+}
+
+impl std::fmt::Display for Growth {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        percent(self.0, f)
+    }
+}
+impl std::str::FromStr for Growth {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let ppm = text::parse(text, UNITS, "how much more in percent, such as \"20 %\"")?;
+        let out = || UnitError::OutOfRange { text: text.to_owned(), reason: "a growth is at most 100000 %" };
+        (ppm <= Self::MOST).then_some(Self(ppm)).ok_or_else(out)
+    }
+}
+serde_as_text!(Growth);
 
 /// A difference from the whole beyond so many decimals of a percentage is rounding in the arithmetic.
 const PLACES_MAX: usize = 9;
@@ -103,6 +145,14 @@ mod tests {
     fn a_share_above_the_whole_is_refused() {
         assert!("100.1 %".parse::<Ratio>().is_err());
         assert_eq!("12.5 %".parse::<Ratio>().unwrap().as_ppm(), 125_000);
+    }
+
+    #[test]
+    fn what_grows_may_become_many_times_as_much() {
+        let growth: Growth = "113 %".parse().unwrap();
+        assert_eq!((growth.of(1_000), growth.as_f64(), growth.to_string().as_str()), (1_130, 1.13, "113 %"));
+        assert_eq!("100000%".parse::<Growth>().unwrap().of(u64::MAX), u64::MAX);
+        assert!("100001 %".parse::<Growth>().is_err());
     }
 
     #[test]
