@@ -126,7 +126,7 @@ fn run_info(record: &RunRecord) -> RunInfo {
 }
 
 /// The figures of a cell by themselves: its limit is named among the others.
-pub(crate) fn summarize_cell(cell: &CellRecord) -> CellSummary {
+fn summarize_cell(cell: &CellRecord) -> CellSummary {
     let (used, counted) = (trials_used(cell), trials_counted(cell));
     let of = |operation| {
         let range = latency_range(&counted, operation).filter(|_| is_predicted(&used) && differ_in_draw(&counted));

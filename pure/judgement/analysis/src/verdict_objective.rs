@@ -41,6 +41,10 @@ impl Question {
             beside: cell.beside.iter().map(|load| (load.volume.clone(), load.name.clone())).collect(),
         }
     }
+    /// On any volume, beside any load: the kind of load that runs have in common.
+    pub(crate) fn anywhere(cell: &CellSummary) -> Self {
+        Self { volume: String::new(), told: Vec::new(), beside: Vec::new(), ..Self::of(cell) }
+    }
 }
 
 /// Requests outstanding, and arrivals a second: how much a load asks.

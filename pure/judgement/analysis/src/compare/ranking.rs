@@ -3,22 +3,26 @@
 use super::comparison::{Against, CellComparison, Comparison, MonthlyPrice, RankedSide, Verdict};
 use super::figure::{Figure, FigureValue};
 use super::{Side, spoiled};
+use crate::finding::ObjectiveRule;
 use crate::run_verdict::{RunVerdict, run_verdict};
-use crate::summarize::summarize_cell;
+use crate::summarize::figures_of_cells;
+use crate::summary::CellSummary;
 use crate::verdict_block::ObjectiveFound;
-use crate::verdict_objective::objective;
-use loadline_record::RunRecord;
+use crate::verdict_objective::{AskedAmount, Question, asked_amount, objective};
+use loadline_record::{CellRecord, RunRecord};
+use std::collections::BTreeMap;
 
 /// Every side with its best figures, ranked by how it comes out over all cells together, and where that is not known by the cells that
-/// have a verdict. Sides whose ratios differ by no more than the margin share a rank. Where an objective is set, those that keep it stand
-/// before those that do not.
+/// have a verdict. Sides whose ratios differ by no more than the margin share a rank. Where an objective is set, those that break it stand
+/// behind those that keep it under a load as heavy.
 pub(super) fn ranked(sides: &[Side<'_>], against: &[Against], margin: f64) -> Vec<RankedSide> {
     let shown = [Figure::Rate, Figure::Throughput].map(|figure| shown_cell(figure, against));
+    let objectives: Vec<ObjectiveOfSide> = sides.iter().map(ObjectiveOfSide::of).collect();
     let mut ranked: Vec<RankedSide> =
-        sides.iter().enumerate().map(|(place, side)| of_side(place, side, against, &shown)).collect();
+        (0..sides.len()).map(|place| of_side(place, &objectives[place], against, &shown)).collect();
     let standings: Vec<Option<f64>> = (0..sides.len()).map(|place| standing(place, &ranked, against, margin)).collect();
     let standing = |side: &RankedSide| standings[side.side as usize];
-    let key = |side: &RankedSide| (side.objective_kept == Some(false), standing(side).is_none());
+    let key = |side: &RankedSide| (objectives[side.side as usize].is_behind(&objectives), standing(side).is_none());
     ranked.sort_by(|a, b| {
         let score = |side: &RankedSide| standing(side).unwrap_or(0.0);
         key(a).cmp(&key(b)).then(score(b).total_cmp(&score(a)))
@@ -65,7 +69,7 @@ fn shown_cell(figure: Figure, against: &[Against]) -> Option<String> {
     known.max_by(|((a, x), _), ((b, y), _)| a.cmp(b).then(x.total_cmp(y))).map(|(_, id)| id.clone())
 }
 
-fn of_side(place: usize, side: &Side<'_>, against: &[Against], shown: &[Option<String>; 2]) -> RankedSide {
+fn of_side(place: usize, objective: &ObjectiveOfSide, against: &[Against], shown: &[Option<String>; 2]) -> RankedSide {
     let own = place.checked_sub(1).and_then(|index| against.get(index));
     let cells = own.or(against.first()).map_or(&[][..], |one| &one.cells);
     let figures = |cell: &CellComparison| -> Vec<FigureValue> {
@@ -79,7 +83,6 @@ fn of_side(place: usize, side: &Side<'_>, against: &[Against], shown: &[Option<S
         known.max_by(|a, b| spoiled(b.0).cmp(&spoiled(a.0)).then(a.1.total_cmp(&b.1)))
     };
     let [rate, throughput] = shown;
-    let objective = ObjectiveOfSide::of(side);
     let (fastest, largest) = (most(Figure::Rate, rate), most(Figure::Throughput, throughput));
     let overall = own.and_then(|own| own.overall.first());
     // A ratio of latencies is the better the smaller it is.
@@ -99,8 +102,8 @@ fn of_side(place: usize, side: &Side<'_>, against: &[Against], shown: &[Option<S
         throughput_load: largest.map(|(cell, _)| cell.label.clone()),
         doubted: [fastest, largest].into_iter().flatten().any(|(cell, _)| spoiled(cell)),
         objective_kept: objective.kept,
-        objective_up_to: objective.up_to,
-        objective_breaks_at: objective.breaks_at,
+        objective_up_to: objective.up_to.clone(),
+        objective_breaks_at: objective.breaks_at.clone(),
         price_month: None,
         price_complete: false,
         price_estimated: false,
@@ -114,6 +117,18 @@ struct ObjectiveOfSide {
     kept: Option<bool>,
     up_to: Option<String>,
     breaks_at: Option<String>,
+    /// Of each kind of load, wherever it runs: the amounts asked for, and whether each keeps it.
+    answers: BTreeMap<Question, Vec<Kept>>,
+}
+
+/// Whether an amount of load keeps the objective.
+type Kept = (AskedAmount, bool);
+
+fn answer_of(cell: &CellRecord, figures: &CellSummary) -> Option<(Question, Kept)> {
+    let load = cell.load.figures();
+    load.objective?;
+    let kept = ObjectiveRule::of(&load).kept(figures)?;
+    Some((Question::anywhere(figures), (asked_amount(figures), kept)))
 }
 
 impl ObjectiveOfSide {
@@ -129,13 +144,35 @@ impl ObjectiveOfSide {
             RunVerdict::Broken => Some(false),
             RunVerdict::Unknown | RunVerdict::WrongData => None,
         };
-        let summaries: Vec<_> = run.cells.iter().map(summarize_cell).collect();
-        let (up_to, breaks_at) = match objective(&run, &summaries).map(|verdict| verdict.found) {
+        let figures = figures_of_cells(&run);
+        let (up_to, breaks_at) = match objective(&run, &figures).map(|verdict| verdict.found) {
             Some(ObjectiveFound::UpTo { kept, broken, .. }) => (Some(kept.at), Some(broken.at)),
             Some(ObjectiveFound::Broken { lightest, .. }) => (None, Some(lightest.at)),
             Some(ObjectiveFound::Everywhere { .. }) | None => (None, None),
         };
-        Self { kept, up_to, breaks_at }
+        let mut answers: BTreeMap<Question, Vec<Kept>> = BTreeMap::new();
+        for (question, answer) in run.cells.iter().zip(&figures).filter_map(|(cell, figures)| answer_of(cell, figures))
+        {
+            answers.entry(question).or_default().push(answer);
+        }
+        Self { kept, up_to, breaks_at, answers }
+    }
+    /// Whether it breaks with a load that another side answers in time, or a heavier one of its kind. What was asked for less says nothing.
+    fn is_behind(&self, all: &[Self]) -> bool {
+        let keeps = |side: &Self, question, load| side.heaviest_kept(question).is_some_and(|most| most >= load);
+        self.answers.iter().any(|(question, answers)| {
+            let lightest = answers.iter().min().filter(|(_, kept)| !kept);
+            let ahead =
+                |load| all.iter().filter(|side| side.kept == Some(true)).any(|side| keeps(side, question, load));
+            self.kept == Some(false) && lightest.is_some_and(|(load, _)| ahead(*load))
+        })
+    }
+    /// The heaviest load of a kind that is lighter than each that breaks it.
+    fn heaviest_kept(&self, question: &Question) -> Option<AskedAmount> {
+        let answers = self.answers.get(question)?;
+        let broken = answers.iter().filter(|(_, kept)| !kept).map(|(load, _)| *load).min();
+        let kept = answers.iter().filter(|(_, kept)| *kept).map(|(load, _)| *load);
+        kept.filter(|load| broken.is_none_or(|broken| *load < broken)).max()
     }
 }
 

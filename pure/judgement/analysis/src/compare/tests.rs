@@ -108,6 +108,28 @@ fn of_sides_that_tie_the_cheapest_stands_first() {
 }
 
 #[test]
+fn a_load_that_breaks_its_objective_stands_behind_one_as_heavy_alone() {
+    // Within 20 ms on average. Arrivals beside a closed loop that decides which is faster; the first is asked for more than it can.
+    let fast = ExampleDisk { iops: 20_000.0, ..ExampleDisk::default() };
+    let of = |factor: f64, arrivals: f64, disk: &ExampleDisk| {
+        let closed = closed("random", 0.0, 4 << 10, 8);
+        run(vec![
+            cell(closed, &ExampleDisk::default(), &STEADY.map(|f| f * factor)),
+            cell(open("random", 1.0, 4 << 10, arrivals), disk, &STEADY),
+        ])
+    };
+    let ranks = |first: &RunRecord, second: &RunRecord| {
+        let found = compare(&[first, second], &CompareOptions::default()).unwrap();
+        let kept: Vec<Option<bool>> = found.ranking.iter().map(|side| side.objective_kept).collect();
+        (found.ranking.iter().map(|side| side.side).collect::<Vec<_>>(), kept)
+    };
+    let too_much = of(1.0, 9_000.0, &ExampleDisk::default());
+    let lighter = of(0.5, 1_000.0, &ExampleDisk::default());
+    assert_eq!(ranks(&too_much, &lighter), (vec![0, 1], vec![Some(false), Some(true)]));
+    assert_eq!(ranks(&too_much, &of(0.5, 9_000.0, &fast)), (vec![1, 0], vec![Some(true), Some(false)]));
+}
+
+#[test]
 fn where_all_cells_together_decide_nothing_a_side_ranks_by_those_that_have_a_verdict() {
     // Reads are slower by 13 %; writes differ from trial to trial by more than anything could show.
     let of = |id: &str, reads: f64, writes: [f64; 3]| {
