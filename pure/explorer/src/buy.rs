@@ -2,7 +2,7 @@
 
 use crate::command::options;
 use crate::text::{BuyQuestion, PageAnswer, Problem, Word};
-use loadline_advise::{Advice, AdviceOptions, AdviseError, Need, NeedWords, advise};
+use loadline_advise::{Advice, AdviceOptions, AdviseError, Need, NeedWords, Stock, advise, advise_from};
 use loadline_catalog::{Catalog, CommitmentTerm, Currency, Discount, PaidTerms};
 use loadline_report::{advice_body, advice_document};
 use loadline_units::Bytes;
@@ -85,8 +85,20 @@ fn posed(words: &[Word]) -> Result<(Said, Need), Vec<Problem>> {
     Ok((said, need))
 }
 
-/// The catalog as it was paid for last.
-pub(crate) type Paid = Option<(Paying, Catalog)>;
+/// A catalog under terms of payment, with what was found out of it.
+#[derive(Debug)]
+pub(crate) struct Paid {
+    paying: Paying,
+    catalog: Catalog,
+    stock: Stock,
+}
+
+impl Paid {
+    /// As listed.
+    pub(crate) fn listed(catalog: &Catalog) -> Self {
+        Self { paying: Paying::default(), catalog: catalog.clone(), stock: Stock::default() }
+    }
+}
 
 /// Advises. `paid` keeps the catalog with the terms of payment, which is dear to make, for the next question.
 pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) -> PageAnswer {
@@ -100,14 +112,10 @@ pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) 
         need.objective = None;
     }
     let options_of_advice = AdviceOptions { simulate, today: question.today.clone(), ..AdviceOptions::default() };
-    let paying = &said.paying;
-    let catalog = if *paying == Paying::default() {
-        listed
-    } else {
-        let known = paid.take().filter(|(known, _)| known == paying);
-        &paid.insert(known.unwrap_or_else(|| (paying.clone(), paying.over(listed)))).1
-    };
-    let advice = match advise(&need, catalog, &options_of_advice) {
+    if said.paying != paid.paying {
+        *paid = Paid { catalog: said.paying.over(listed), paying: said.paying, stock: Stock::default() };
+    }
+    let advice = match advise_from(&paid.stock, &need, &paid.catalog, &options_of_advice) {
         Ok(advice) => advice,
         Err(error) => return PageAnswer::refused(BUY, vec![refused(&error)]),
     };

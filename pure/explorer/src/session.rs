@@ -34,7 +34,7 @@ impl CatalogBundle {
 #[derive(Debug)]
 pub struct Session {
     catalog: Catalog,
-    /// The catalog as it was paid for last, where that is not as it is listed.
+    /// The catalog as it was paid for last.
     paid: Paid,
     /// The question about storage that was asked last, and its rows.
     last: Option<Simulated>,
@@ -56,7 +56,7 @@ impl Session {
         let files: Vec<(&str, &str)> =
             bundle.shipped.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let catalog = bundle.over.over(Catalog::shipped(&files)?)?;
-        Ok(Self { catalog, paid: None, last: None })
+        Ok(Self { paid: Paid::listed(&catalog), catalog, last: None })
     }
 
     /// The answer to a question, both as JSON.

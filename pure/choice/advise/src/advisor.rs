@@ -9,12 +9,13 @@ use crate::described::{choice, limit_name};
 use crate::disk_sets::{DiskSet, SetsFor};
 use crate::doubt::AdviceDoubt;
 use crate::judging::ByLimits;
-use crate::machines::{MachineOffer, MachinesSold, cost, environment, is_named, machines_sold};
+use crate::machines::{MachineOffer, cost, environment, is_named};
 use crate::market::{AdviseError, Market, PriceRegion, cheapest, lists, one_currency, places, region_prices};
 use crate::miss::{Fix, FixChange, Miss, Shortfall};
 use crate::need::{Asked, Need};
 use crate::replaying::Stretch;
 use crate::search::{Pair, Search};
+use crate::stock::Stock;
 use loadline_catalog::{Catalog, Money};
 use loadline_disk::Layout;
 use loadline_units::Ratio;
@@ -72,14 +73,16 @@ pub(crate) struct Posed<'a> {
     pub(crate) scenarios: Vec<Scenario>,
     reference: Scenario,
     pub(crate) options: &'a AdviceOptions,
+    stock: &'a Stock,
 }
 
 impl<'a> Posed<'a> {
-    fn new(need: &'a Need, catalog: &'a Catalog, options: &'a AdviceOptions) -> Self {
+    fn new(need: &'a Need, catalog: &'a Catalog, options: &'a AdviceOptions, stock: &'a Stock) -> Self {
         let cases = cases(need);
         let scenarios = scenarios(cases.len(), options.seed);
         let reference = reference(&scenarios, cases.len(), need.sure);
-        Self { need, catalog, cases, scenarios, reference, options }
+        stock.keep_to(&need.wanted, reference.draw);
+        Self { need, catalog, cases, scenarios, reference, options, stock }
     }
 
     fn judge(&self, slack: f64) -> ByLimits<'_> {
@@ -96,18 +99,16 @@ impl<'a> Posed<'a> {
 
     /// The markets of these places, in their order. What a provider sells is the same in each, but for its prices.
     fn markets<'p>(&self, places: impl IntoIterator<Item = &'p PriceRegion>) -> Vec<Market> {
-        let (catalog, wanted) = (self.catalog, &self.need.wanted);
+        let catalog = self.catalog;
         let requests = (self.cases[0].mean_requests_per_s() * MONTH_S).round() as u64;
-        let mut sold: BTreeMap<&str, (Vec<DiskSet>, MachinesSold)> = BTreeMap::new();
+        let mut sold: BTreeMap<&str, Vec<DiskSet>> = BTreeMap::new();
         let market = |PriceRegion { provider, region }: &'p PriceRegion| {
-            let (sets, machines) = sold.entry(provider).or_insert_with(|| {
-                (self.sets(provider), machines_sold(catalog, provider, wanted, &self.reference.draw))
-            });
+            let sets = sold.entry(provider).or_insert_with(|| self.sets(provider));
             Market {
                 provider: provider.clone(),
                 region: region.clone(),
                 sets: sets.iter().map(|set| set.priced(catalog, region, requests)).collect(),
-                machines: machines.priced(catalog, provider, region, wanted.os_disk),
+                machines: self.stock.machines(catalog, provider, region),
             }
         };
         places.into_iter().map(market).collect()
@@ -121,6 +122,7 @@ impl<'a> Posed<'a> {
         let sets_for = SetsFor {
             catalog: self.catalog,
             draw: self.reference.draw,
+            stock: self.stock,
             flow_of: &flow_of,
             size: self.need.size_in_the_end(),
             disks_max: wanted.disks_max,
@@ -146,7 +148,20 @@ impl<'a> Posed<'a> {
 /// # Errors
 /// [`AdviseError`].
 pub fn advise(need: &Need, catalog: &Catalog, options: &AdviceOptions) -> Result<Advice, AdviseError> {
-    let posed = Posed::new(need, catalog, options);
+    advise_from(&Stock::default(), need, catalog, options)
+}
+
+/// The same, sooner where the stock knows the catalog from an advice on the same wants.
+///
+/// # Errors
+/// [`AdviseError`].
+pub fn advise_from(
+    stock: &Stock,
+    need: &Need,
+    catalog: &Catalog,
+    options: &AdviceOptions,
+) -> Result<Advice, AdviseError> {
+    let posed = Posed::new(need, catalog, options, stock);
     let peak = posed.cases[0].peak;
     if peak.requests_per_s() <= 0.0 {
         return Err(AdviseError::NothingAsked);
@@ -443,7 +458,7 @@ impl Posed<'_> {
     fn staircase(&self, places: &[PriceRegion], winner: Option<&Candidate>) -> Vec<PriceStep> {
         let step = |times: f64| {
             let need = scaled(self.need, times);
-            let posed = Posed::new(&need, self.catalog, self.options);
+            let posed = Posed::new(&need, self.catalog, self.options, self.stock);
             // Where the winner is, or everywhere if nothing meets the need.
             let is_there = |winner: &Candidate, place: &PriceRegion| {
                 (&winner.provider, &winner.region) == (&place.provider, &place.region)

@@ -1,9 +1,10 @@
 //! The sets of disks that hold a need: each disk as sold, in each number, provisioned with the least that carries its part.
 
 use crate::flow::{Cached, Flow, Station, disk_stations};
+use crate::stock::Stock;
 use loadline_catalog::{
-    Catalog, Choice, Cost, DiskEntry, Draw, EntryError, Environment, EnvironmentVolume, Figure, HostCacheFigures,
-    Money, Provisioned, PurchasePart, SizeRule,
+    Catalog, Choice, Cost, DiskEntry, Draw, Environment, EnvironmentVolume, Figure, HostCacheFigures, Money,
+    Provisioned, PurchasePart, SizeRule,
 };
 use loadline_disk::{EnvironmentSpec, HostCache, Layout, NORMAL_P99, VolumeSpec, normal_quantile};
 use loadline_units::{ByteRate, Bytes, Iops, Ratio};
@@ -70,6 +71,7 @@ impl DiskSet {
 pub(crate) struct SetsFor<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) draw: Draw,
+    pub(crate) stock: &'a Stock,
     /// The demand, at which provisioned figures are chosen.
     pub(crate) flow_of: &'a dyn Fn(Layout) -> Flow,
     pub(crate) size: Bytes,
@@ -106,61 +108,18 @@ impl SetsFor<'_> {
             for cache in &caches {
                 let latency = hit_latency.filter(|_| *cache != HostCache::None);
                 let figures = HostCacheFigures { mode: *cache, latency, ..HostCacheFigures::default() };
-                for wanted in self.purchases(entry, count, layout, each, figures) {
+                let alike = EqualDisks { sets: self, entry, count, layout, figures };
+                for wanted in alike.purchases(each) {
                     let below = mechanism.host_cache_below;
                     let is_too_large = below.zip(size_of(entry, &wanted)).is_some_and(|(below, size)| size >= below);
                     if *cache != HostCache::None && is_too_large {
                         continue;
                     }
-                    sets.extend(self.set(entry, wanted, count, layout, figures));
+                    sets.extend(alike.set(wanted));
                 }
             }
         }
         sets
-    }
-
-    fn cached(&self, figures: HostCacheFigures) -> Cached {
-        Cached { mode: figures.mode, hits: self.hits_at_best.unwrap_or(0.0) }
-    }
-
-    fn stations(
-        &self,
-        entry: &DiskEntry,
-        wanted: &Provisioned,
-        count: u32,
-        layout: Layout,
-        figures: HostCacheFigures,
-    ) -> Result<Vec<Station>, EntryError> {
-        let (spec, volume) = volume_spec(self.catalog, &entry.name, wanted, count, layout, figures, &self.draw)?;
-        Ok(disk_stations(&spec, &volume, self.cached(figures)))
-    }
-
-    fn set(
-        &self,
-        entry: &DiskEntry,
-        wanted: Provisioned,
-        count: u32,
-        layout: Layout,
-        figures: HostCacheFigures,
-    ) -> Option<DiskSet> {
-        let stations = self.stations(entry, &wanted, count, layout, figures).ok()?;
-        Some(DiskSet {
-            sku: entry.name.clone(),
-            family: self.catalog.disk_family(entry).name.clone(),
-            wanted,
-            count,
-            layout,
-            host_cache: figures.mode,
-            cache_figures: figures,
-            price: None,
-            disks_price: None,
-            requests: None,
-            is_estimated: false,
-            unpriced: None,
-            stations: stations.into(),
-            is_fast_enough: self.is_fast_enough(entry, layout, figures.mode),
-            falls_in_order: entry.in_order_most.is_some(),
-        })
     }
 
     /// Whether service times alone keep the objective. Waiting and the parts of a stripe only add to them.
@@ -200,16 +159,68 @@ impl SetsFor<'_> {
         }
         objective.of.share().is_some() || mean <= EXCEEDS_TOLERANCE * limit_ns
     }
+}
+
+/// So many of one disk, under one layout and cache setting.
+pub(crate) struct EqualDisks<'a> {
+    sets: &'a SetsFor<'a>,
+    entry: &'a DiskEntry,
+    count: u32,
+    layout: Layout,
+    figures: HostCacheFigures,
+}
+
+impl EqualDisks<'_> {
+    /// What tells these from others of the same need.
+    pub(crate) fn key(&self) -> (String, u32, bool) {
+        (self.entry.name.clone(), self.count, self.figures.mode != HostCache::None)
+    }
+
+    pub(crate) fn cached(&self) -> Cached {
+        Cached { mode: self.figures.mode, hits: self.sets.hits_at_best.unwrap_or(0.0) }
+    }
+
+    /// The disks as a volume for the model, without a machine.
+    pub(crate) fn volume_spec(&self, wanted: &Provisioned) -> Option<(EnvironmentSpec, VolumeSpec)> {
+        let SetsFor { catalog, draw, .. } = self.sets;
+        let disk = catalog.disk_figures(&self.entry.name, wanted).ok()?;
+        let volume = EnvironmentVolume {
+            name: VOLUME.to_owned(),
+            disks: vec![disk; self.count as usize],
+            layout: self.layout,
+            host_cache: self.figures,
+            path: None,
+        };
+        let mut spec = Environment::assembled("disks", None, vec![volume], catalog).spec(draw);
+        let volume = spec.volumes.remove(0);
+        Some((spec, volume))
+    }
+
+    fn set(&self, wanted: Provisioned) -> Option<DiskSet> {
+        let Self { sets, entry, count, layout, figures } = *self;
+        let stations = sets.stock.limits(self, &wanted)?;
+        Some(DiskSet {
+            sku: entry.name.clone(),
+            family: sets.catalog.disk_family(entry).name.clone(),
+            wanted,
+            count,
+            layout,
+            host_cache: figures.mode,
+            cache_figures: figures,
+            price: None,
+            disks_price: None,
+            requests: None,
+            is_estimated: false,
+            unpriced: None,
+            stations,
+            is_fast_enough: sets.is_fast_enough(entry, layout, figures.mode),
+            falls_in_order: entry.in_order_most.is_some(),
+        })
+    }
 
     /// The ways to buy a disk that could carry its part.
-    fn purchases(
-        &self,
-        entry: &DiskEntry,
-        count: u32,
-        layout: Layout,
-        each: Bytes,
-        figures: HostCacheFigures,
-    ) -> Vec<Provisioned> {
+    fn purchases(&self, each: Bytes) -> Vec<Provisioned> {
+        let Self { sets, entry, layout, .. } = *self;
         let (least, most) = match entry.size {
             SizeRule::Fixed(size) => {
                 return if size >= each { vec![Provisioned::default()] } else { Vec::new() };
@@ -222,16 +233,16 @@ impl SetsFor<'_> {
             return Vec::new();
         }
         let mut all: Vec<Provisioned> = Vec::new();
-        let below: &[f64] = if self.is_steady { &[] } else { &MARGINS_BELOW };
+        let below: &[f64] = if sets.is_steady { &[] } else { &MARGINS_BELOW };
         // More of the need takes no smaller disk.
         let mut from = size;
         for margin in below.iter().chain(&MARGINS) {
-            let flow = (self.flow_of)(layout);
+            let flow = (sets.flow_of)(layout);
             let flow = flow.at(&flow.rates.times(*margin));
             let wanted = if is_provisioned(entry) {
-                self.least_provisioned(entry, count, layout, size, most, figures, &flow)
+                self.least_provisioned(size, most, &flow)
             } else {
-                self.least_size(entry, count, layout, from, most, figures, &flow)
+                self.least_size(from, most, &flow)
             };
             from = from
                 .max(wanted.as_ref().filter(|_| !is_provisioned(entry)).and_then(|wanted| wanted.size).unwrap_or(from));
@@ -241,49 +252,28 @@ impl SetsFor<'_> {
         }
         // What comes with the size alone, for needs whose rates credits carry.
         let plain = Provisioned { size: Some(size), ..Provisioned::default() };
-        if !all.contains(&plain) && self.catalog.disk_figures(&entry.name, &plain).is_ok() {
+        if !all.contains(&plain) && sets.catalog.disk_figures(&entry.name, &plain).is_ok() {
             all.push(plain);
         }
         all
     }
 
     /// The smallest size that carries a flow, if figures follow from the size.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one purchase")]
-    fn least_size(
-        &self,
-        entry: &DiskEntry,
-        count: u32,
-        layout: Layout,
-        least: Bytes,
-        most: Bytes,
-        figures: HostCacheFigures,
-        flow: &Flow,
-    ) -> Option<Provisioned> {
-        let of = |steps: u64| Provisioned {
-            size: Some(Bytes::new(steps * SIZE_STEP).max(least).min(most)),
-            ..Provisioned::default()
-        };
+    fn least_size(&self, least: Bytes, most: Bytes, flow: &Flow) -> Option<Provisioned> {
+        let size_of = |steps: u64| Bytes::new(steps * SIZE_STEP).max(least).min(most);
+        let of = |size: Bytes| Provisioned { size: Some(size), ..Provisioned::default() };
         let carries = |steps: u64| {
-            let stations = self.stations(entry, &of(steps), count, layout, figures);
-            stations.is_ok_and(|stations| stations.iter().all(|one| one.share(flow) <= 1.0))
+            let stations = self.sets.stock.limits(self, &of(size_of(steps)));
+            stations.is_some_and(|stations| stations.iter().all(|one| one.share(flow) <= 1.0))
         };
         let (from, to) = (least.get().div_ceil(SIZE_STEP), most.get() / SIZE_STEP);
-        first_from(from, to, carries).map(of)
+        first_from(from, to, carries).map(|steps| of(size_of(steps)))
     }
 
     /// The least figures that carry a flow, and the least size at which they may be chosen.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one purchase")]
-    fn least_provisioned(
-        &self,
-        entry: &DiskEntry,
-        count: u32,
-        layout: Layout,
-        size: Bytes,
-        most: Bytes,
-        figures: HostCacheFigures,
-        flow: &Flow,
-    ) -> Option<Provisioned> {
-        let [iops, bytes] = self.asked_of_each(entry, count, layout, figures, flow)?;
+    fn least_provisioned(&self, size: Bytes, most: Bytes, flow: &Flow) -> Option<Provisioned> {
+        let entry = self.entry;
+        let [iops, bytes] = self.asked_of_each(flow)?;
         let (mut iops, throughput) = (chosen(entry.iops.as_ref(), iops), chosen(entry.throughput.as_ref(), bytes));
         let mut size = size;
         // Each figure may need a larger other one. Each round raises one of them, so few are needed.
@@ -294,7 +284,7 @@ impl SetsFor<'_> {
                 throughput: throughput.and_then(ByteRate::per_second),
                 option: None,
             };
-            let allowed = |wanted: &Provisioned| match self.catalog.disk_figures(&entry.name, wanted) {
+            let allowed = |wanted: &Provisioned| match self.sets.catalog.disk_figures(&entry.name, wanted) {
                 Ok(_) => None,
                 Err(error) => Some(error.part()),
             };
@@ -329,15 +319,9 @@ impl SetsFor<'_> {
     }
 
     /// The published requests and bytes per second that each disk must have, so that what is delivered carries its part.
-    fn asked_of_each(
-        &self,
-        entry: &DiskEntry,
-        count: u32,
-        layout: Layout,
-        figures: HostCacheFigures,
-        flow: &Flow,
-    ) -> Option<[u64; 2]> {
-        let mechanism = &self.catalog.disk_family(entry).mechanism;
+    fn asked_of_each(&self, flow: &Flow) -> Option<[u64; 2]> {
+        let Self { sets, entry, count, layout, .. } = *self;
+        let mechanism = &sets.catalog.disk_family(entry).mechanism;
         let delivered = entry.delivered.unwrap_or(mechanism.delivered);
         // A limit of one unit per second: its use is what each disk is asked.
         let probe = loadline_disk::Limit {
@@ -354,9 +338,9 @@ impl SetsFor<'_> {
             loadline_disk::DiskSpec { name: entry.name.clone(), limit: probe, ..loadline_disk::DiskSpec::default() };
         let volume =
             VolumeSpec { name: VOLUME.to_owned(), disks: vec![spec; count as usize], layout, ..VolumeSpec::default() };
-        let stations = disk_stations(&EnvironmentSpec::default(), &volume, self.cached(figures));
+        let stations = disk_stations(&EnvironmentSpec::default(), &volume, self.cached());
         let [requests, bytes] = stations.first()?.units(flow);
-        let place = self.draw.delivered;
+        let place = sets.draw.delivered;
         let of = |asked: f64, factor: loadline_catalog::Interval<loadline_catalog::Factor>| -> u64 {
             let delivered = |published: u64| {
                 place.map_or(published, |place| {
@@ -411,12 +395,24 @@ fn default_of<T: loadline_catalog::Scalar>(figure: Option<&Figure<T>>) -> Option
     }
 }
 
-/// The first number of a range that passes a test which all after it pass, too.
+/// The first number of a range that passes a test which all after it pass, too. It is looked for near the range's begin first.
 fn first_from(from: u64, to: u64, mut passes: impl FnMut(u64) -> bool) -> Option<u64> {
-    if from > to || !passes(to) {
-        return None;
+    // None below `low` passes, `high` does.
+    let (mut low, mut high, mut step) = (from, from, 1);
+    loop {
+        if high > to {
+            return None;
+        }
+        if passes(high) {
+            break;
+        }
+        if high == to {
+            return None;
+        }
+        low = high + 1;
+        high = high.saturating_add(step).min(to);
+        step *= 2;
     }
-    let (mut low, mut high) = (from, to);
     while low < high {
         let middle = low + (high - low) / 2;
         if passes(middle) {
@@ -426,28 +422,4 @@ fn first_from(from: u64, to: u64, mut passes: impl FnMut(u64) -> bool) -> Option
         }
     }
     Some(low)
-}
-
-/// The disks as a volume for the model, without a machine.
-pub(crate) fn volume_spec(
-    catalog: &Catalog,
-    sku: &str,
-    wanted: &Provisioned,
-    count: u32,
-    layout: Layout,
-    host_cache: HostCacheFigures,
-    draw: &Draw,
-) -> Result<(EnvironmentSpec, VolumeSpec), EntryError> {
-    let disk = catalog.disk_figures(sku, wanted)?;
-    let volume = EnvironmentVolume {
-        name: VOLUME.to_owned(),
-        disks: vec![disk; count as usize],
-        layout,
-        host_cache,
-        path: None,
-    };
-    let environment = Environment::assembled("disks", None, vec![volume], catalog);
-    let mut spec = environment.spec(draw);
-    let volume = spec.volumes.remove(0);
-    Ok((spec, volume))
 }

@@ -3,9 +3,10 @@
 use crate::cases::{cases, reference, scenarios};
 use crate::disk_sets::{DiskSet, SetsFor, VOLUME};
 use crate::judging::ByLimits;
-use crate::machines::{MachineOffer, cost, environment, machines_sold};
+use crate::machines::{MachineOffer, cost, environment};
 use crate::need::{Need, Rates, Wanted};
 use crate::search::Search;
+use crate::stock::Stock;
 use loadline_catalog::{Catalog, Draw, Kind};
 use loadline_disk::Layout;
 use loadline_prediction::{Model, ceilings};
@@ -78,9 +79,13 @@ fn question(catalog: &Catalog, seed: u64) -> Question {
     let scenarios = scenarios(1, seed);
     let at = reference(&scenarios, 1, need.sure);
     let flow_of = |layout: Layout| all[0].peak_flow(layout).clone();
+    let wanted = Wanted { os_disk: Some(Bytes::gib(32)), ..Wanted::default() };
+    let stock = Stock::default();
+    stock.keep_to(&wanted, at.draw);
     let sets_for = SetsFor {
         catalog,
         draw: at.draw,
+        stock: &stock,
         flow_of: &flow_of,
         size: need.size,
         disks_max: 5,
@@ -91,9 +96,7 @@ fn question(catalog: &Catalog, seed: u64) -> Question {
     };
     let sets = taken.into_iter().flat_map(|disk| sets_for.of(disk));
     let sets: Vec<DiskSet> = sets.map(|set| set.priced(catalog, &region, 1_000_000_000)).collect();
-    let wanted = Wanted { os_disk: Some(Bytes::gib(32)), ..Wanted::default() };
-    let sold = machines_sold(catalog, provider, &wanted, &at.draw);
-    let mut machines = sold.priced(catalog, provider, &region, wanted.os_disk).priced;
+    let mut machines = stock.machines(catalog, provider, &region).priced.clone();
     while machines.len() > 12 {
         machines.remove(below(&mut random, machines.len() as u64) as usize);
     }

@@ -24,6 +24,7 @@ mod replaying;
 mod script;
 mod search;
 mod short;
+mod stock;
 mod trial;
 mod words;
 
@@ -32,7 +33,7 @@ pub use advice::{
     NotLookedAt, PriceMonth, PriceStep, PricedItem, PricedPart, RegionPrice, ReplayedFigures, ReplayedRange,
     RequestTiming, ScenariosMet, SumKnown, VolumeChoice,
 };
-pub use advisor::{AdviceOptions, ROWS_DEFAULT, advise};
+pub use advisor::{AdviceOptions, ROWS_DEFAULT, advise, advise_from};
 pub use doubt::{AdviceDoubt, AdviceDoubtCode, EstimatedItem};
 pub use exactness::{PairCheck, check_against_every_pair};
 pub use loadline_demand::AtLimit;
@@ -46,4 +47,5 @@ pub use need_file::{BLOCK_DEFAULT, NEED_SCHEMA, NeedFile, NeedNumbers, READS_DEF
 pub use need_words::{NEED_NAME, NO_LATENCY, NeedWords, architecture, iops, os_disk};
 pub use script::{Script, ScriptError, script};
 pub use short::short_share;
+pub use stock::Stock;
 pub use words::size as request_size;

@@ -9,6 +9,7 @@ use crate::need::{EVERY_REGION, Need};
 use crate::search::{Pair, Search};
 use loadline_catalog::{Catalog, Currency, UsedList};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 /// A provider with the region of its prices.
 pub(crate) struct PriceRegion {
@@ -74,7 +75,7 @@ pub(crate) struct Market {
     pub(crate) provider: String,
     pub(crate) region: String,
     pub(crate) sets: Vec<DiskSet>,
-    pub(crate) machines: Machines,
+    pub(crate) machines: Rc<Machines>,
 }
 
 /// The providers to look at, each with the region of its prices.

@@ -13,9 +13,10 @@ use loadline_disk::{
     Spinning, ThroughputBudget, ThroughputBurst, VmSpec,
 };
 use loadline_units::{ByteRate, Bytes, Duration, Iops, NS_PER_S, Ratio};
+use std::sync::Arc;
 
 /// The user's choices for a disk.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Provisioned {
     /// Its size; `None`: as sold.
     pub size: Option<Bytes>,
@@ -247,7 +248,7 @@ pub struct DiskFigures {
     /// Whether its limits were bought for it alone: it does not share the limits by size of its type.
     pub is_by_iops: bool,
     /// Measurements of such a disk that the model is known to miss.
-    pub deviations: Vec<Deviation>,
+    pub deviations: Arc<[Deviation]>,
 }
 
 /// A limit that was not published, estimated by a machine's processors.

@@ -8,7 +8,7 @@ mod set_ups;
 
 use loadline_advise::{
     Advice, AdviceDoubtCode, AdviceOptions, Asked, Candidate, Miss, Need, NeedNumbers, NotLookedAt, PricedPart, Rates,
-    RequestTiming, Script, Shortfall, Wanted, advise, script,
+    RequestTiming, Script, Shortfall, Stock, Wanted, advise, advise_from, script,
 };
 use loadline_block::Operation;
 use loadline_catalog::{Architecture, Catalog, CommitmentTerm, Environment, PaidTerms};
@@ -89,6 +89,29 @@ fn where_the_cheapest_are_all_at_the_edge_of_a_machine_the_next_larger_is_found(
     let advice = advise(&need, &Catalog::builtin(), &AdviceOptions { rows: 1, ..AdviceOptions::default() }).unwrap();
     let winner = advice.winner().expect("a machine with room meets it");
     assert!(winner.latency_ns.unwrap().p99_high <= 5_000_000);
+}
+
+#[test]
+fn what_earlier_advice_found_out_changes_no_later_one() {
+    let (catalog, stock) = (Catalog::builtin(), Stock::default());
+    let of = |iops: f64, gib: u64, hot: Option<u64>, vcpus: Option<u32>| {
+        let mut need = Need::steady("orders", rates(iops, 0.7, 8192), Bytes::gib(gib));
+        need.wanted.providers = vec!["azure".to_owned(), "gcp".to_owned()];
+        need.wanted.vcpus = vcpus;
+        need.hot = hot.map(Bytes::gib);
+        need
+    };
+    for (iops, gib, hot, vcpus) in [
+        (9_000.0, 500, None, None),
+        (4_000.0, 500, None, None),
+        (9_000.0, 500, Some(50), None),
+        (9_000.0, 900, Some(2_000), Some(8)),
+        (9_000.0, 500, None, None),
+    ] {
+        let need = of(iops, gib, hot, vcpus);
+        let anew = advise(&need, &catalog, &quick()).unwrap();
+        assert_eq!(advise_from(&stock, &need, &catalog, &quick()).unwrap(), anew, "{need:?}");
+    }
 }
 
 #[test]
