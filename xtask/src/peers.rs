@@ -81,11 +81,11 @@ fn install_packages() -> Outcome {
         println!("not root, so nothing is installed");
     } else if find("apt-get").is_none() {
         println!("no apt-get here, so nothing is installed");
-    } else if !apt(&[&["install"], packages.as_slice()].concat()) {
+    } else if !apt_install(packages.as_slice()) {
         println!("once more, with fresh lists and one by one");
         apt(&["update"]);
         for package in packages {
-            apt(&["install", package]);
+            apt_install(&[package]);
         }
     }
     let notes = missing().into_iter().map(|peer| {
@@ -111,6 +111,11 @@ pub(crate) fn is_root() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let uids = status.lines().find_map(|line| line.strip_prefix("Uid:"));
     uids.and_then(|uids| uids.split_whitespace().nth(1)) == Some("0")
+}
+
+/// Debian's packages installed, as root alone may.
+pub(crate) fn apt_install(packages: &[&str]) -> bool {
+    apt(&[&["install"], packages].concat())
 }
 
 /// `apt-get` without questions and with bounds: an unreachable mirror costs minutes, not the gate.

