@@ -24,7 +24,7 @@ mod module {
         }
         // One for all platforms that the command is built for.
         let folder =
-            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from).join("module");
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from).join("page");
         let mut cargo = Command::new(of_cargo("CARGO"));
         cargo.args(["build", "--package", "loadline-browser", "--target", TARGET, "--profile", PROFILE]);
         // A folder of its own: cargo holds the other one while this runs. What is meant for the command is not for the module.
