@@ -9,8 +9,9 @@ use crate::megabytes;
 use crate::memory;
 use crate::parts::{self, Readable};
 use crate::price::{self, CommitmentShare, Price, PriceColumns, Priced};
+use crate::wording::{self, NameKind};
 use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
-use loadline_document::{DocumentError, Fields, Item, Key, Reader, entries, kind, nested};
+use loadline_document::{DocumentError, Fields, Item, Reader, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -300,38 +301,30 @@ fn named<'i, 'd>(reader: &mut Reader<'_>, top: &'i DeTable<'d>, table: &str) -> 
     };
     let mut found = Vec::new();
     for (key, value) in entries(inner) {
-        if is_name(reader, table, key) {
-            let name: &str = key.get_ref();
-            found.push((nested(table, name), name.to_owned(), value));
+        let name: &str = key.get_ref();
+        let full = nested(table, name);
+        if NameKind::ENTRY.is_kept(reader, key.span(), &full, name) {
+            found.push((full, name.to_owned(), value));
         }
     }
     found
 }
 
-/// Names are lower case, with dashes for every other mark but dots, and `@` before a year.
-fn is_name(reader: &mut Reader<'_>, table: &str, key: &Key<'_>) -> bool {
-    let name: &str = key.get_ref();
-    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.@".contains(c);
-    let good = !name.is_empty() && name.chars().all(fits);
-    if !good {
-        let message = "is no name for a catalog: write lower-case letters, digits, dashes, dots and @".to_owned();
-        reader.problem(key.span(), &nested(table, name), message);
-    }
-    good
-}
-
 fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option<Family> {
-    let mut text = |key: &str| {
+    type Read = fn(&mut Reader<'_>, &str, &Item<'_>) -> Option<String>;
+    let mut needed = |key: &str, read: Read| {
         let Some(item) = top.get(key) else {
             reader.problem(0..0, key, format!("is missing: write {key} = \"...\" at the top"));
             return None;
         };
-        reader.text(key, item)
+        read(reader, key, item)
     };
-    let (provider, name, title, source) = (text("provider"), text("family"), text("title"), text("source"));
-    let [date, retired, superseded_by, sold_as, bare_metal] =
-        ["date", "retired", "superseded_by", "sold_as", "bare_metal"]
-            .map(|key| top.get(key).and_then(|item| reader.text(key, item)));
+    let provider = needed("provider", |reader, key, item| NameKind::PROVIDER.read(reader, key, item));
+    let name = needed("family", |reader, key, item| reader.name(key, item));
+    let (title, source) = (needed("title", wording::text), needed("source", wording::text));
+    let [date, retired, superseded_by, bare_metal] = ["date", "retired", "superseded_by", "bare_metal"]
+        .map(|key| top.get(key).and_then(|item| wording::text(reader, key, item)));
+    let sold_as = top.get("sold_as").and_then(|item| NameKind::WORD.read(reader, "sold_as", item));
     let mut mechanism = Mechanism::default();
     if let Some(item) = top.get("mechanism") {
         let parts = reader.table("mechanism", item, parts::MECHANISM_KEYS, "[mechanism]").unwrap_or_default();
@@ -394,7 +387,7 @@ fn read_fewer_cores(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Vec<(String, 
 fn read_places(reader: &mut Reader<'_>, top: &DeTable<'_>, provider: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     for (key, region, item) in named(reader, top, "place") {
-        let names = reader.values(&key, item).into_iter().filter_map(|item| reader.text(&key, item));
+        let names = reader.values(&key, item).into_iter().filter_map(|item| wording::text(reader, &key, item));
         found.extend(names.map(|name| (provider.to_owned(), region.clone(), name)));
     }
     found
@@ -450,8 +443,8 @@ fn read_disk(
 
 /// Where the figures of an entry are from, and what is said beside them.
 fn origin_and_note(t: &mut Fields<'_, '_, '_, '_>) -> (Origin, Option<String>) {
-    let origin = Origin { source: t.get("source", Reader::text), date: t.get("date", Reader::text) };
-    let note = t.get("note", Reader::text);
+    let origin = Origin { source: t.get("source", wording::text), date: t.get("date", wording::text) };
+    let note = t.get("note", wording::text);
     // Read with the entry's names.
     t.item("years");
     (origin, note)
@@ -595,7 +588,7 @@ fn read_vm(
 }
 
 fn texts(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<String>> {
-    reader.values(key, item).into_iter().map(|item| reader.text(key, item)).collect()
+    reader.values(key, item).into_iter().map(|item| wording::text(reader, key, item)).collect()
 }
 
 fn read_cap(
@@ -612,7 +605,7 @@ fn read_cap(
     };
     let (machines, vcpus, read, write, note) =
         reader.fields(key, item, "{ machines = ..., read = ..., write = ... }", |t| {
-            let machines = t.get("machines", Reader::text);
+            let machines = t.get("machines", |reader, key, item| NameKind::PATTERN.read(reader, key, item));
             let vcpus = t.get("vcpus", |reader, key, item| {
                 let vcpus = reader.text(key, item).and_then(|text| range(&text));
                 if vcpus.is_none() {
@@ -621,7 +614,7 @@ fn read_cap(
                 }
                 vcpus
             });
-            (machines, vcpus, t.get("read", rates), t.get("write", rates), t.get("note", Reader::text))
+            (machines, vcpus, t.get("read", rates), t.get("write", rates), t.get("note", wording::text))
         })?;
     let (Some(machines), Some(read), Some(write)) = (machines, read, write) else {
         reader.problem(

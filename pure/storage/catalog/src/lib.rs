@@ -24,6 +24,7 @@ mod resolve;
 mod sold;
 mod texts;
 mod unit_check;
+mod wording;
 
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, ListOrder, Listing};
 pub use check::{CatalogProblem, ProblemKind};

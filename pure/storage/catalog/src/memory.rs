@@ -2,6 +2,7 @@
 
 use crate::entry::Sold;
 use crate::parts::Readable;
+use crate::wording::NameKind;
 use loadline_document::{Item, Reader, entries, kind, nested};
 use loadline_units::Bytes;
 use toml::de::DeTable;
@@ -19,6 +20,8 @@ pub(crate) fn sold(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<Sold> {
         if machines.split('-').filter(|word| *word == "#").count() != 1 {
             let message = "names no place for the number of processors: write # for it, as in \"n2-standard-#\"";
             reader.problem(key.span(), &inner, message.into());
+        } else if !NameKind::PATTERN.is_kept(reader, key.span(), &inner, machines) {
+            continue;
         }
         let values = reader.values(&inner, value);
         let vcpus = values.into_iter().filter_map(|value| reader.count_u32(&inner, value, u32::MAX)).collect();
@@ -54,5 +57,5 @@ pub(crate) fn read(reader: &mut Reader<'_>, top: &DeTable<'_>, provider: &str) -
 /// Beginnings of the names of machines that have something in common.
 pub(crate) fn beginnings(reader: &mut Reader<'_>, top: &DeTable<'_>, key: &str) -> Vec<String> {
     let Some(list) = top.get(key) else { return Vec::new() };
-    reader.values(key, list).into_iter().filter_map(|item| reader.text(key, item)).collect()
+    reader.values(key, list).into_iter().filter_map(|item| NameKind::PATTERN.read(reader, key, item)).collect()
 }

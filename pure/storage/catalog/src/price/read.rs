@@ -2,8 +2,10 @@
 
 use super::{Charge, CommitmentShare, CommitmentTerm, Price, PriceColumns, Priced};
 use crate::entry::Family;
+use crate::wording::{self, NameKind};
 use loadline_document::{Item, Reader, entries, kind, nested};
 use loadline_units::Ratio;
+use std::collections::BTreeSet;
 use toml::de::DeTable;
 
 const CHARGE_WANTED: &str = "\"135.17 USD per month\" or a list such as [\"0.08 USD per GiB-month\", \"0.005 USD per IOPS-month above 3000 IOPS\"]";
@@ -16,9 +18,10 @@ pub(crate) fn of_entry(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> O
 }
 
 fn price(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Price> {
-    let (charges, [region, date, terms, source]) = reader.fields(key, item, PRICE_WANTED, |t| {
+    let (charges, region, [date, terms, source]) = reader.fields(key, item, PRICE_WANTED, |t| {
         let charges = t.strict("amount", amount);
-        (charges, ["region", "date", "terms", "source"].map(|name| t.strict(name, Reader::text)))
+        let region = t.strict("region", |reader, key, item| NameKind::REGION.read(reader, key, item));
+        (charges, region, ["date", "terms", "source"].map(|name| t.strict(name, wording::text)))
     })?;
     let (Some(charges), Some(source)) = (charges, source) else {
         reader.problem(item.span(), key, format!("is no price with its source: write {PRICE_WANTED}"));
@@ -56,7 +59,7 @@ fn amount(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<Cha
 /// `[region.NAME]` of a file of prices: names with their amounts. Source and date are the file's.
 pub(crate) fn lists(reader: &mut Reader<'_>, top: &DeTable<'_>, family: &Family, index: usize) -> Vec<Priced> {
     let mut found = Vec::new();
-    let terms = top.get("terms").and_then(|item| reader.text("terms", item));
+    let terms = top.get("terms").and_then(|item| wording::text(reader, "terms", item));
     let fetched = top.get("update").and_then(|item| fetched(reader, item));
     let Some(item) = top.get("region") else {
         if top.get("price").is_none() {
@@ -71,9 +74,12 @@ pub(crate) fn lists(reader: &mut Reader<'_>, top: &DeTable<'_>, family: &Family,
         reader.problem(item.span(), "region", message);
         return found;
     };
-    for (region, item) in entries(regions) {
-        let region: &str = region.get_ref();
+    for (name, item) in entries(regions) {
+        let region: &str = name.get_ref();
         let key = nested("region", region);
+        if !NameKind::REGION.is_kept(reader, name.span(), &key, region) {
+            continue;
+        }
         let Some(names) = item.get_ref().as_table() else {
             let message = format!("is {}: write names with what they cost", kind(item.get_ref()));
             reader.problem(item.span(), &key, message);
@@ -106,7 +112,7 @@ pub(crate) fn commitments(
 ) -> Vec<CommitmentShare> {
     const WANTED: &str = "m5 = { 1y = \"63 %\", 3y = \"43 %\" }";
     let mut found = Vec::new();
-    let terms = top.get("terms").and_then(|item| reader.text("terms", item));
+    let terms = top.get("terms").and_then(|item| wording::text(reader, "terms", item));
     let Some(item) = top.get("share") else {
         reader.problem(0..0, "share", format!("is missing: write [share] and below it {WANTED}"));
         return found;
@@ -139,7 +145,7 @@ fn fetched(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<String> {
         for name in ["blake3", "loadline", "kept", "left_out"] {
             t.item(name);
         }
-        t.get("fetched", Reader::text)
+        t.get("fetched", wording::text)
     })?
 }
 
@@ -158,24 +164,26 @@ pub(crate) fn columns(
         reader.problem(item.span(), "price", format!("has no columns: write {COLUMNS_WANTED}"));
         return None;
     };
-    let unit = reader.text("per", per)?;
+    let unit = wording::text(reader, "per", per)?;
     if format!("1 {unit}").parse::<Charge>().is_err() {
         reader.problem(per.span(), "per", format!("{unit:?} is no currency and unit: write {COLUMNS_WANTED}"));
         return None;
     }
-    let regions = reader.values("regions", regions).into_iter().map(|item| reader.text("regions", item));
+    let regions =
+        reader.values("regions", regions).into_iter().map(|item| NameKind::REGION.read(reader, "regions", item));
     let regions: Vec<String> = regions.collect::<Option<_>>()?;
-    if let Some(twice) = regions.iter().enumerate().find(|(at, name)| regions[..*at].contains(*name)) {
-        reader.problem(per.span(), "regions", format!("has {:?} twice: write each once", twice.1));
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = regions.iter().find(|name| !seen.insert(name.as_str())) {
+        reader.problem(per.span(), "regions", format!("has {twice:?} twice: write each once"));
         return None;
     }
     let Some(names) = item.get_ref().as_table() else {
         reader.problem(item.span(), "price", format!("is {}: write {COLUMNS_WANTED}", kind(item.get_ref())));
         return None;
     };
-    let terms = top.get("terms").and_then(|item| reader.text("terms", item));
+    let terms = top.get("terms").and_then(|item| wording::text(reader, "terms", item));
     let small = top.get("small_regions").map(|item| reader.values("small_regions", item)).unwrap_or_default();
-    let small = small.into_iter().filter_map(|item| reader.text("small_regions", item)).collect();
+    let small = small.into_iter().filter_map(|item| NameKind::REGION.read(reader, "small_regions", item)).collect();
     let mut found = PriceColumns::new(family, index, terms, unit, regions, small);
     for (name, value) in entries(names) {
         let (key, line) = (nested("price", name.get_ref()), reader.line_of(value));
