@@ -75,6 +75,12 @@ pub enum ScriptError {
         /// The disks.
         sku: String,
     },
+    /// A name out of a catalog that no tool would take for one.
+    #[error("{name:?} is no name that the provider's tools take: name it in the catalog as they do")]
+    NoWord {
+        /// The region, machine or disk's type.
+        name: String,
+    },
     /// The script sets up Windows Server, which the machine's processors do not run.
     #[error("{machine} has Arm processors, for which there is no Windows Server: use azure-cli, bicep or terraform")]
     NoWindows {
@@ -118,6 +124,12 @@ pub fn script(row: &Candidate, need: &NeedFigures, tool: Script, catalog: &Catal
     let disk = tool_disk(&volume.disks[0], provider, catalog)?;
     let os = row.os_disk.as_ref().map(|disk| tool_disk(disk, provider, catalog)).transpose()?;
     let wanted = Provisioning { row, volume, disk, os };
+    // What a script has of a catalog, it has as words of commands.
+    let is_word = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'));
+    let kinds = std::iter::once(&wanted.disk).chain(&wanted.os).map(|disk| disk.kind.as_str());
+    if let Some(name) = [row.region.as_str(), wanted.machine()].into_iter().chain(kinds).find(|name| !is_word(name)) {
+        return Err(ScriptError::NoWord { name: name.to_owned() });
+    }
     if tool == Script::PowerShell && azure::is_arm(&wanted) {
         return Err(ScriptError::NoWindows { machine: row.machine.clone() });
     }
@@ -126,8 +138,9 @@ pub fn script(row: &Candidate, need: &NeedFigures, tool: Script, catalog: &Catal
     if matches!(tool, Script::AzureCli | Script::AwsCli | Script::Gcloud) {
         text.push_str("#!/bin/sh\n");
     }
-    let _ =
-        writeln!(text, "{comment} {} for {}: {} a month in {}.", row.words(), need.name, row.price_words(), row.region);
+    // A line that goes on in the next would be a command there.
+    let name = need.name.replace(char::is_control, " ");
+    let _ = writeln!(text, "{comment} {} for {name}: {} a month in {}.", row.words(), row.price_words(), row.region);
     let _ = writeln!(text, "{comment} Read it before you run it: names, image, network and keys are yours to choose.");
     text.push_str(&match tool {
         Script::AzureCli => azure::commands(&wanted),

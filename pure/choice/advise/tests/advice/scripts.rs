@@ -89,6 +89,27 @@ fn each_set_up_is_provisioned_as_its_files_show() {
     );
 }
 
+#[test]
+fn what_is_no_word_gets_into_no_script() {
+    let catalog = Catalog::builtin();
+    let (row, need) = row(&catalog, &SET_UPS[4]);
+    for name in ["x\ntouch harmed", "x; touch harmed", "$(touch harmed)", "x touch harmed", "'x'"] {
+        let region = Candidate { region: name.to_owned(), ..row.clone() };
+        let machine = Candidate { machine: format!("aws/{name}"), ..row.clone() };
+        for row in [region, machine] {
+            for tool in [Script::AwsCli, Script::Terraform] {
+                let refused = script(&row, &need, tool, &catalog);
+                assert!(matches!(&refused, Err(ScriptError::NoWord { name: said }) if said == name), "{refused:?}");
+            }
+        }
+    }
+    let named = NeedFigures { name: "a\ntouch harmed\r\nb".to_owned(), ..need };
+    for (tool, _) in TOOLS.iter().filter(|(tool, _)| matches!(tool, Script::AwsCli | Script::Terraform)) {
+        let text = script(&row, &named, *tool, &catalog).unwrap();
+        assert!(text.contains("harmed") && !text.lines().any(|line| line.starts_with("touch")), "{text}");
+    }
+}
+
 /// Names, each with what may stand with it.
 type Listed = BTreeMap<String, BTreeSet<String>>;
 
