@@ -5,6 +5,7 @@ use crate::html::CellView;
 use loadline_analysis::{LoadKey, LoadKeys, LoadsApart, distinct_words, spoken_keys};
 use loadline_record::ArrivalKind;
 use loadline_units::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Indices of the traits that every load has, in the order in which curves are put side by side. Further traits follow.
 pub(crate) const VOLUME: usize = 0;
@@ -163,17 +164,18 @@ fn pattern(view: &CellView<'_>, keys: &LoadKeys) -> String {
 /// Each cell's block size, or the sizes of its mix, with their shares if other mixes have the same sizes.
 fn blocks(cells: &[(usize, CellView<'_>)], keys: &[LoadKeys]) -> Vec<String> {
     let sizes: Vec<String> = cells.iter().map(|(_, view)| block_sizes(view)).collect();
-    let of = |(place, sizes_of): (usize, &String)| {
-        let is_like = |other: usize| {
-            sizes[other] == *sizes_of && keys[other].value(&LoadKey::Blocks) != keys[place].value(&LoadKey::Blocks)
-        };
-        if (0..cells.len()).any(is_like) {
-            format!("{sizes_of} ({})", figures::plain(&keys[place].words(&LoadKey::Blocks).text))
-        } else {
-            sizes_of.clone()
+    let mut mixes: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (sizes, keys) in sizes.iter().zip(keys) {
+        mixes.entry(sizes).or_default().insert(keys.value(&LoadKey::Blocks).to_string());
+    }
+    let of = |(sizes, keys): (&String, &LoadKeys)| {
+        let is_alone = mixes.get(sizes.as_str()).is_none_or(|mixes| mixes.len() < 2);
+        if is_alone {
+            return sizes.clone();
         }
+        format!("{sizes} ({})", figures::plain(&keys.words(&LoadKey::Blocks).text))
     };
-    sizes.iter().enumerate().map(of).collect()
+    sizes.iter().zip(keys).map(of).collect()
 }
 
 /// "4 KiB", "4 KiB + 64 KiB".
