@@ -105,7 +105,7 @@ pub(crate) fn read(source: Source<'_>) -> Result<Results, ImportError> {
         if seconds.is_none() {
             told.unknown.push("How long it measured is not told: 5 s are taken, its default".to_owned());
         }
-        loads.push(told);
+        source.push(&mut loads, line, told)?;
     }
     let mut notes =
         vec![if began.is_some() { LOCAL_TIME.to_owned() } else { "the file's own time is taken".to_owned() }];
@@ -297,5 +297,15 @@ mod tests {
         let comma = text.replace("41.000", "41,000");
         let error = read(Source { text: &comma, name: "a", written_unix_s: 0 }).unwrap_err();
         assert!(error.to_string().contains("line 3: 41,000: a comma"), "{error}");
+    }
+
+    #[test]
+    fn rows_beyond_those_of_a_run_are_refused_where_they_begin() {
+        let row = "Sequential Read :   507.904 MB/s\n";
+        let rows = |count: usize| format!("CrystalDiskMark 3.0.1\n{}", row.repeat(count));
+        let read_rows = |count: usize| read(Source { text: &rows(count), name: "a", written_unix_s: 0 });
+        assert_eq!(read_rows(10_000).unwrap().jobs.len(), 10_000);
+        let error = read_rows(300_000).unwrap_err().to_string();
+        assert!(error.contains("line 10002: more than 10000 loads"), "{error}");
     }
 }

@@ -80,7 +80,8 @@ pub(crate) fn read(source: Source<'_>) -> Result<Results, ImportError> {
             };
             let Some(how) = how else { continue };
             let Some(seconds) = seconds else { return Err(source.error(0, "does not say how long each test took")) };
-            loads.push(load(name, writes, how, source.number(line, per_s)?, seconds, is_direct));
+            let load = load(name, writes, how, source.number(line, per_s)?, seconds, is_direct);
+            source.push(&mut loads, line, load)?;
         }
     }
     let mut notes = vec!["the file's own time is taken".to_owned()];

@@ -76,7 +76,7 @@ pub(crate) fn dd(source: Source<'_>) -> Result<Results, ImportError> {
                     .to_owned(),
             );
         }
-        loads.push(told);
+        source.push(&mut loads, line, told)?;
     }
     results(source, "dd", None, loads, vec!["the file's own time is taken".to_owned()])
 }
@@ -123,7 +123,7 @@ pub(crate) fn hdparm(source: Source<'_>) -> Result<Results, ImportError> {
         if is_buffered {
             told.unknown.push("It reads through the page cache, whose read-ahead asks for more at once".to_owned());
         }
-        loads.push(told);
+        source.push(&mut loads, line, told)?;
     }
     results(source, "hdparm", None, loads, notes)
 }
@@ -211,7 +211,7 @@ pub(crate) fn ioping(source: Source<'_>) -> Result<Results, ImportError> {
             let figures = Figures { count, bytes: block.saturating_mul(count), latency: latency(mean, Some(min), max) };
             told.operations = vec![(operation, figures)];
             told.unknown.push(IOPING.to_owned());
-            loads.push(told);
+            source.push(&mut loads, line, told)?;
         }
     }
     let version = source
@@ -255,7 +255,7 @@ pub(crate) fn ioping_json(source: Source<'_>) -> Result<Results, ImportError> {
         let operation = if is_write { Operation::Write } else { Operation::Read };
         told.operations = vec![(operation, Figures { count: count as u64, bytes: bytes as u64, latency })];
         told.unknown.push(IOPING.to_owned());
-        loads.push(told);
+        source.push(&mut loads, 0, told)?;
     }
     results(source, "ioping", None, loads, Vec::new())
 }

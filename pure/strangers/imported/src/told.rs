@@ -34,6 +34,14 @@ impl<'a> Source<'a> {
         let place = if line == 0 { "the text".to_owned() } else { format!("line {line}") };
         ImportError::Value { source_name: self.name.to_owned(), place, message: message.into() }
     }
+    /// Adds a load, of which a file has [`LOADS_MAX`]: what is beyond them takes no memory first.
+    pub(crate) fn push(&self, loads: &mut Vec<Told>, line: usize, load: Told) -> Result<(), ImportError> {
+        if loads.len() >= LOADS_MAX {
+            return Err(self.error(line, format!("more than {LOADS_MAX} loads are in it: import parts of it")));
+        }
+        loads.push(load);
+        Ok(())
+    }
     /// A number that is not negative, with a decimal point.
     pub(crate) fn number(&self, line: usize, text: &str) -> Result<f64, ImportError> {
         let text = text.trim();
