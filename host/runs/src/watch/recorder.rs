@@ -34,8 +34,9 @@ pub(super) struct Recorder<'a> {
     /// The header of each hour, with its own id and time.
     header: RunHeader,
     keep: Duration,
-    /// From when on marks count.
+    /// From when on marks count, and the wall clock at that moment.
     begun: Instant,
+    begun_unix_s: u64,
     /// One recorder a device.
     _devices: Vec<Claim>,
     hour: Hour,
@@ -83,8 +84,10 @@ impl<'a> Recorder<'a> {
         let claims = claims?;
         let own = own_lines(&store, &devices_of(target), header.host.hostname.as_ref())?;
         let hour = Hour::begin(&store, target, &own, &header, now)?;
-        let recorder = Self { store, target, header, keep, begun: now, _devices: claims, hour, written: now };
-        recorder.look_after()?;
+        let begun_unix_s = unix_s();
+        let recorder =
+            Self { store, target, header, keep, begun: now, begun_unix_s, _devices: claims, hour, written: now };
+        recorder.look_after(now)?;
         Ok(recorder)
     }
 
@@ -127,7 +130,7 @@ impl<'a> Recorder<'a> {
             let own = marks.iter().filter_map(|mark| mark.clone().moved(-i128::from(before_ns)));
             close(&self.store, &self.hour.run, &own.collect::<Vec<_>>())?;
             self.hour = Hour::begin(&self.store, self.target, &[], &self.header, now)?;
-            self.look_after()?;
+            self.look_after(now)?;
         }
         Ok(())
     }
@@ -174,7 +177,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Closes hours that nobody goes on with, thins older ones, and removes the oldest.
-    fn look_after(&self) -> Result<(), Error> {
+    fn look_after(&self, now: Instant) -> Result<(), Error> {
         let mut own = own_lines(&self.store, &self.hour.mark.devices, self.header.host.hostname.as_ref())?;
         own.retain(|line| line.run != self.hour.run);
         for line in own.iter().filter(|line| line.status != RunStatus::Finished) {
@@ -182,8 +185,9 @@ impl<'a> Recorder<'a> {
         }
         let kept: Vec<KeptHour> = own.iter().filter_map(kept_hour).collect();
         let devices = self.hour.mark.devices.len() as u64;
-        for one in upkeep(&kept, unix_s(), self.keep.as_ns() / 1_000_000_000, devices).into_iter().take(UPKEEP_AT_ONCE)
-        {
+        let aged_until = aged_until(unix_s(), self.begun_unix_s, now.since(self.begun));
+        let keep_s = self.keep.as_ns() / 1_000_000_000;
+        for one in upkeep(&kept, aged_until, keep_s, devices).into_iter().take(UPKEEP_AT_ONCE) {
             match one {
                 Upkeep::Thin { run, step_s } => self.store.replace_hour(&self.store.load(&run)?.in_steps(step_s))?,
                 Upkeep::Remove { run } => self.store.remove(&run)?,
@@ -191,6 +195,12 @@ impl<'a> Recorder<'a> {
         }
         Ok(())
     }
+}
+
+/// The time by which hours get old, in seconds since 1970: that of the wall clock, but not beyond what has passed since the recorder began. A
+/// clock that is set ahead meanwhile, perhaps by mistake, makes no hour old at once.
+fn aged_until(wall_unix_s: u64, begun_unix_s: u64, passed: Duration) -> u64 {
+    wall_unix_s.min(begun_unix_s.saturating_add(passed.as_ns() / 1_000_000_000))
 }
 
 impl Hour {
@@ -286,4 +296,27 @@ pub(super) fn own_disk(view: &KernelView, store: &Path, devices: &[BlockDevice])
         below.iter().any(|own| below_store.contains(own))
     };
     devices.iter().find(is_there).map(|device| device.name.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loadline_record::Upkeep;
+
+    #[test]
+    fn a_clock_that_is_set_ahead_removes_no_hour() {
+        const HOUR_S: u64 = 3_600;
+        let hours: Vec<KeptHour> = (0..100)
+            .map(|number| KeptHour { run: number.to_string(), begun_unix_s: number * HOUR_S, step_s: 1, bytes: 1_000 })
+            .collect();
+        let keep_s = 7 * 24 * HOUR_S;
+        let removed = |wall_unix_s: u64, passed: Duration| {
+            let until = aged_until(wall_unix_s, 100 * HOUR_S, passed);
+            let done = upkeep(&hours, until, keep_s, 1);
+            done.iter().filter(|one| matches!(one, Upkeep::Remove { .. })).count()
+        };
+        assert_eq!(removed(100_000 * HOUR_S, Duration::from_s(10)), 0, "set ahead by years");
+        assert_eq!(removed(100 * HOUR_S + keep_s, Duration::from_s(keep_s)), 99, "a week went by");
+        assert_eq!(removed(0, Duration::from_s(keep_s)), 0, "set back");
+    }
 }
