@@ -11,6 +11,8 @@ mod pdf;
 mod pdf_absent;
 mod reader;
 mod served;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 pub(crate) use reader::DocumentReader;

@@ -318,4 +318,17 @@ mod tests {
         assert!(!Robots::unknown("HTTP 500".to_owned()).allows("/x"));
         judged("user-agent: bot\ndisallow: /a*b*c\ndisallow: /d*e*f$\n", "bot", "-/axxbyyc +/dxef? -/dxexf +/defd");
     }
+
+    #[test]
+    fn no_pattern_takes_a_stack_or_an_age() {
+        let read = || {
+            for pattern in ["*", "a*", "*a", "*aa$", "%2a", "$*"] {
+                let file = format!("user-agent: *\n{}", format!("disallow: /{}\n", pattern.repeat(5_000)).repeat(50));
+                for path in ["/".to_owned() + &"a".repeat(2_000), "/ab".repeat(700)] {
+                    let _ = Robots::read(file.as_bytes()).allows(&path);
+                }
+            }
+        };
+        std::thread::Builder::new().stack_size(512 << 10).spawn(read).unwrap().join().unwrap();
+    }
 }
