@@ -1,10 +1,11 @@
 //! Twice as large a file takes twice the time to read, whatever form it has.
 
 use loadline_demand::ReadOptions;
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
-use std::time::Instant;
 
 /// Bytes of the smaller files, of which the larger ones have twice as many.
 const SIZES: [usize; 2] = [512 << 10, 8 << 20];
@@ -12,10 +13,10 @@ const SIZES: [usize; 2] = [512 << 10, 8 << 20];
 const MEMORY_MAX: u64 = 600 << 10;
 /// What twice the size may take, over what the size takes.
 const MOST: f64 = 2.3;
-/// The quickest of so many counts: what else runs takes time from each.
-const TRIES: usize = 5;
-/// What takes longer than its share is measured so many times more.
-const ROUNDS: usize = 3;
+/// The middle of so many counts.
+const TRIES: usize = 3;
+/// What takes longer than its share is measured once more: neighbours share caches and memory.
+const ROUNDS: usize = 2;
 /// What takes less is too short to compare, s.
 const SHORTEST: f64 = 0.01;
 
@@ -34,13 +35,47 @@ fn grown(text: &str, size: usize) -> String {
     grown
 }
 
-fn quickest(read: &dyn Fn(&str), text: &str, tries: usize) -> f64 {
+/// A JSON text whose largest list has its elements again and again until it is so large; other texts as they are, again and again.
+fn repeated(text: &str, size: usize) -> String {
+    let times = (size / text.len().max(1)).max(1);
+    let Ok(mut document) = serde_json::from_str::<Value>(text) else { return text.repeat(times) };
+    if let Some(list) = largest_list(&mut document) {
+        let own = Value::from(list.clone()).to_string().len();
+        let more = size.saturating_sub(text.len()) / own.max(1);
+        let elements = list.clone();
+        list.extend((0..more).flat_map(|_| elements.iter().cloned()));
+    }
+    document.to_string()
+}
+
+/// The list of a document that takes most of it, the outermost of them.
+fn largest_list(document: &mut Value) -> Option<&mut Vec<Value>> {
+    match document {
+        Value::Array(list) => Some(list),
+        Value::Object(fields) => {
+            let lists = fields.values_mut().filter_map(largest_list);
+            lists.max_by_key(|list| list.iter().map(|element| element.to_string().len()).sum::<usize>())
+        }
+        _ => None,
+    }
+}
+
+/// Processor time of this thread, s: what else runs takes none of it.
+fn processor_s() -> f64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    used.tv_sec as f64 + used.tv_nsec as f64 / 1e9
+}
+
+/// The middle time of some readings.
+fn time_of(read: &dyn Fn(&str), text: &str) -> f64 {
     let once = || {
-        let began = Instant::now();
+        let began = processor_s();
         read(text);
-        began.elapsed().as_secs_f64()
+        processor_s() - began
     };
-    (0..tries).map(|_| once()).fold(f64::INFINITY, f64::min)
+    let mut times: Vec<f64> = (0..TRIES).map(|_| once()).collect();
+    times.sort_by(f64::total_cmp);
+    times[TRIES / 2]
 }
 
 /// KiB that a reading has in memory at most, beside what is there anyway; `None` where the system does not say.
@@ -63,18 +98,15 @@ fn too_much(folder: &str, read: &dyn Fn(&str)) -> Vec<String> {
         let path = entry.expect("an entry").path();
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         // Each line more often, and the whole text more often.
-        let forms: [fn(&str, usize) -> String; 2] =
-            [grown, |text, size| text.repeat((size / text.len().max(1)).max(1))];
+        let forms: [fn(&str, usize) -> String; 2] = [grown, repeated];
         for ((form, more), size) in forms.into_iter().enumerate().flat_map(|form| SIZES.map(|size| (form, size))) {
             let [one, two] = [size, 2 * size].map(|size| more(&text, size));
-            let tries = if size > SIZES[0] { 1 } else { TRIES };
             let measure = || {
-                let (of_one, of_two) = (quickest(read, &one, tries), quickest(read, &two, tries));
+                let (of_one, of_two) = (time_of(read, &one), time_of(read, &two));
                 (of_two / of_one * (2.0 * one.len() as f64 / two.len() as f64), of_one, of_two)
             };
-            // A busy machine takes from one of both; what grows faster does so each time.
             let (mut factor, mut of_one, mut of_two) = measure();
-            for _ in 0..ROUNDS {
+            for _ in 1..ROUNDS {
                 if factor > MOST {
                     (factor, of_one, of_two) = measure();
                 }

@@ -5,6 +5,9 @@ use loadline_tests::mutation::Mutator;
 use loadline_tests::sample;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 /// Mutations of all inputs of a target together.
 const MUTATIONS: u64 = 50_000;
@@ -12,6 +15,9 @@ const MUTATIONS: u64 = 50_000;
 /// The same where everything is tried, of each of the formats that people bring.
 const MUTATIONS_LONG: u64 = 1_000_000;
 const BROUGHT: [&str; 6] = ["fio_jobs", "fio_results", "monitoring_files", "plan_parse", "recordings", "settings"];
+
+/// Seconds of one input, of the mutations above; what takes longer is taken for endless.
+const INPUT_S: u32 = 10;
 
 /// The kept inputs of a target, in the order of their names.
 fn corpus(target: &str) -> Vec<(String, Vec<u8>)> {
@@ -40,12 +46,35 @@ fn hold_all(name: &str) {
     for (path, input) in &inputs {
         hold(target, input, path);
     }
-    let mutations = if sample::is_long() && BROUGHT.contains(&name) { MUTATIONS_LONG } else { MUTATIONS };
-    for seed in 0..mutations {
-        let mut mutator = Mutator::new(seed);
-        let (path, input) = &inputs[mutator.below(inputs.len())];
-        let (_, other) = &inputs[mutator.below(inputs.len())];
-        hold(target, &mutator.mutate(input, other), &format!("mutation {seed} of {path}"));
+    let is_long = sample::is_long() && BROUGHT.contains(&name);
+    let mutations = if is_long { MUTATIONS_LONG } else { MUTATIONS };
+    let (at, (done, ends)) = (AtomicU64::new(0), channel());
+    std::thread::scope(|scope| {
+        if is_long {
+            scope.spawn(|| end_what_is_endless(name, &at, ends));
+        }
+        for seed in 0..mutations {
+            at.store(seed, Ordering::Relaxed);
+            let mut mutator = Mutator::new(seed);
+            let (path, input) = &inputs[mutator.below(inputs.len())];
+            let (_, other) = &inputs[mutator.below(inputs.len())];
+            hold(target, &mutator.mutate(input, other), &format!("mutation {seed} of {path}"));
+        }
+        drop(done);
+    });
+}
+
+/// Ends the program, with the mutation's number, where one takes too long.
+fn end_what_is_endless(name: &str, at: &AtomicU64, done: Receiver<()>) {
+    let (mut last, mut seconds) = (0, 0);
+    while done.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+        let now = at.load(Ordering::Relaxed);
+        seconds = if now == last { seconds + 1 } else { 0 };
+        last = now;
+        if seconds > INPUT_S {
+            eprintln!("{name}: mutation {now} takes more than {INPUT_S} s");
+            std::process::abort();
+        }
     }
 }
 
