@@ -5,7 +5,7 @@ use crate::pty::Pty;
 use std::os::unix::net::UnixListener;
 
 /// A title, a colour, a move of the cursor, tags, cells, code, lines, writing directions.
-const HOSTILE: &str = "x\x1b]0;title\x07\x1b[31m\x1b[2J\u{9b}1A<script>alert(1)</script>|`a`|\r\n# y\u{202e}z\u{200f}\u{2066}q\u{2028}=1+1";
+pub(crate) const HOSTILE: &str = "x\x1b]0;title\x07\x1b[31m\x1b[2J\u{9b}1A<script>alert(1)</script>|`a`|\r\n# y\u{202e}z\u{200f}\u{2066}q\u{2028}=1+1";
 
 /// Every form in which something is printed.
 const FORMS: [&[&str]; 22] = [
@@ -63,7 +63,7 @@ fn stored() -> Bench {
 }
 
 /// What steers a terminal, besides colours of our own.
-fn steers(text: &str) -> Option<char> {
+pub(crate) fn steers(text: &str) -> Option<char> {
     let mut rest = text.to_owned();
     while let Some(at) = rest.find("\x1b[") {
         let code = rest[at + 2..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');

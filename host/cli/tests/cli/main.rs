@@ -19,6 +19,7 @@ mod formats;
 mod golden;
 mod haste;
 mod hostile;
+mod hostile_catalog;
 mod hosts;
 mod hunt;
 mod import;
