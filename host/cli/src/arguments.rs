@@ -223,7 +223,7 @@ pub(crate) enum Verb {
     Live(AttachArguments),
     /// Records an application's requests on a real device, to replay them elsewhere
     Record(RecordArguments),
-    /// Writes a trace in the format of another tool
+    /// Writes a trace in the format of another tool, or a plan as its commands
     Convert(ConvertArguments),
     /// Writes the page that computes: what to buy and what storage would do, in a browser without network
     Explore(ExploreArguments),

@@ -55,10 +55,13 @@ pub(crate) fn import(
     conclude(&outcome, arguments.printing.format)
 }
 
-/// What was left out is always shown; how the rest was read, unless nothing is to be.
+/// What was left out, or is missing, is always shown; how the rest was read, unless nothing is to be.
 fn tell_of(import: &Import, quiet: bool) {
     for (file, LeftOut { name, why }) in import.left_out() {
         output::tell(&format!("{file}: job {name} is left out: {why}"));
+    }
+    for name in import.missing() {
+        output::tell(&format!("{name} is missing: nothing in the folder is its result"));
     }
     for (file, note) in import.notes().filter(|_| !quiet) {
         output::tell(&format!("{file}: {note}"));

@@ -53,7 +53,7 @@ pub use files::store_location;
 pub use hosts::clocks;
 pub use hosts::merging::Merge;
 pub use hosts::start_time::{StartTime, StartTimeError};
-pub use import::{FolderImport, Import};
+pub use import::{FolderImport, Import, NotOfPlan, PlannedError};
 pub use keep::leftovers;
 pub use keep::pending_store::{PendingStore, RunStore};
 pub use keep::run_outcome::{Ended, RunOutcome, TrialsPlanned};

@@ -1,5 +1,6 @@
 //! Loads as data, and the generator that turns one into requests: which request, when.
 
+mod carried;
 mod fio;
 mod generator;
 mod plan;
@@ -7,6 +8,7 @@ mod presets;
 mod quick;
 mod schedule;
 
+pub use carried::{CARRIED_PLAN, CarriedPlan, SeveralVolumes};
 pub use fio::{
     FioError, FioFile, FioJobs, FioProblem, FioRemedy, FioSurroundings, FioTarget, ReportedJob, ReportedProblem,
     fio_command, fio_harmless, fio_jobs, fio_jobs_in, is_fio, is_fio_command, reported_job,

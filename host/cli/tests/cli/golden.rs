@@ -28,6 +28,7 @@ fn help_of_every_verb() {
         "report",
         "import",
         "export",
+        "convert",
         "plans",
         "environments",
         "catalog",

@@ -7,6 +7,7 @@ mod catalog;
 mod compare;
 mod crash;
 mod crawl;
+mod elsewhere;
 mod emulate;
 mod end_to_end;
 mod explored;

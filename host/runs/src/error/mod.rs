@@ -24,6 +24,7 @@ pub use replay_error::ReplayError;
 pub use sweep_refusal::SweepRefusal;
 pub use watch_error::{RecordError, WatchError};
 
+use crate::import::PlannedError;
 use loadline_disk::EnvironmentError;
 use loadline_emulator::EmulationError;
 use loadline_engine::{EngineError, TargetError};
@@ -605,6 +606,9 @@ pub enum Error {
         /// Their names.
         files: String,
     },
+    /// Results of a plan that was carried elsewhere.
+    #[error(transparent)]
+    Planned(#[from] PlannedError),
     /// This machine is not recognised.
     #[error(transparent)]
     Recognition(#[from] RecognitionError),

@@ -100,16 +100,11 @@ fn record(number: usize, cell: Gathered, volume: &VolumeFacts, from: &ImportedFr
     let count = cell.trials.len() as u32;
     let spec = LoadSpec { trials: count, ..cell.spec };
     let load = LoadFigures::from(&spec);
-    let trials = (cell.trials.into_iter().zip(0..)).map(|((mut trial, unknown), number)| {
-        trial.trial = number;
-        let mut doubts = loadline_analysis::doubts(&load, &trial, volume);
-        doubts.append(&mut trial.doubts);
-        doubts.push(of_the_import(&trial, &unknown, from));
-        doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
-        doubts.dedup_by_key(|doubt| doubt.code);
-        TrialRecord { doubts, ..trial }
-    });
-    let trials = trials.collect();
+    let trials = (cell.trials.into_iter().zip(0..))
+        .map(|((trial, unknown), number)| {
+            doubted(&load, TrialRecord { trial: number, ..trial }, &unknown, volume, from)
+        })
+        .collect();
     CellRecord {
         id: format!("import-{number}"),
         volume: cell.volume,
@@ -120,6 +115,22 @@ fn record(number: usize, cell: Gathered, volume: &VolumeFacts, from: &ImportedFr
         trials_planned: count,
         trials,
     }
+}
+
+/// A trial with its doubts: those of every measurement, those that its tool's figures show, and what the tool does not tell.
+pub(super) fn doubted(
+    load: &LoadFigures,
+    mut trial: TrialRecord,
+    unknown: &[String],
+    volume: &VolumeFacts,
+    from: &ImportedFrom,
+) -> TrialRecord {
+    let mut doubts = loadline_analysis::doubts(load, &trial, volume);
+    doubts.append(&mut trial.doubts);
+    doubts.push(of_the_import(&trial, unknown, from));
+    doubts.sort_by_key(|doubt| DoubtCode::ALL.iter().position(|code| *code == doubt.code));
+    doubts.dedup_by_key(|doubt| doubt.code);
+    TrialRecord { doubts, ..trial }
 }
 
 /// What could not be checked of what another tool measured.

@@ -1,5 +1,6 @@
 //! Folders of results: a run for each folder that holds some.
 
+use super::planned::Planned;
 use super::{Import, read};
 use crate::{Error, Refusal};
 use loadline_imported::{ImportError, Results};
@@ -32,8 +33,11 @@ impl Import {
     /// Every folder at or below this one that holds results, in the order of their names. A file that cannot be read is no
     /// reason to leave out the others.
     ///
+    /// A folder that was written for another tool has the plan with it. Its files are the trials of that plan's cells, by their names, and
+    /// what is of another run is refused.
+    ///
     /// # Errors
-    /// A folder that cannot be read; more files than can be looked at.
+    /// A folder that cannot be read; more files than can be looked at; a plan in it that cannot be read.
     pub fn folders(folder: &Path) -> Result<Vec<FolderImport>, Error> {
         let mut files = Vec::new();
         gather(folder, 0, &mut files)?;
@@ -43,7 +47,7 @@ impl Import {
             let parent = file.parent().unwrap_or(folder).to_path_buf();
             let entry = folders.entry(parent).or_insert_with_key(|parent| FolderImport {
                 name: name(folder, parent),
-                import: Self { files: Vec::new(), read: Vec::new() },
+                import: Self { files: Vec::new(), read: Vec::new(), planned: None },
                 refused: Vec::new(),
                 others: 0,
             });
@@ -56,7 +60,12 @@ impl Import {
                 Err(error) => entry.refused.push((file.display().to_string(), error)),
             }
         }
-        folders.values_mut().for_each(leave_out_logs);
+        for (path, folder) in &mut folders {
+            match Planned::of(path)? {
+                Some(planned) => planned.sort_out(folder),
+                None => leave_out_logs(folder),
+            }
+        }
         Ok(folders.into_values().filter(|entry| !entry.import.read.is_empty() || !entry.refused.is_empty()).collect())
     }
 

@@ -2,9 +2,11 @@
 
 mod cells;
 mod folders;
+mod planned;
 mod volumes;
 
 pub use folders::FolderImport;
+pub use planned::{NotOfPlan, PlannedError};
 
 use crate::wall_clock::run_id;
 use crate::{DeclaredEnvironment, Ended, Error, NamedTarget, NewRun, Refusal, RunOutcome, files::store_location};
@@ -15,6 +17,7 @@ use loadline_record::{
 use loadline_store::Store;
 use loadline_units::Timestamp;
 use loadline_workload::text_hash;
+use planned::Planned;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -27,6 +30,8 @@ const FILE_MAX: u64 = 256 << 20;
 pub struct Import {
     files: Vec<PathBuf>,
     read: Vec<(ImportedFile, Results)>,
+    /// The plan that they are results of, where it lies beside them.
+    planned: Option<Planned>,
 }
 
 impl Import {
@@ -36,12 +41,18 @@ impl Import {
     /// A [`Refusal`] of a file that cannot be read or holds no load that loadline knows; what is wrong in it, and where.
     pub fn read(files: &[PathBuf]) -> Result<Self, Error> {
         let read = files.iter().map(|file| read(file)).collect::<Result<Vec<_>, Error>>()?;
-        Ok(Self { files: files.to_vec(), read })
+        Ok(Self { files: files.to_vec(), read, planned: None })
     }
 
     /// Each job that is left out, by its file and its name, with the reason.
     pub fn left_out(&self) -> impl Iterator<Item = (&str, &LeftOut)> {
         self.read.iter().flat_map(|(file, results)| results.left_out.iter().map(|one| (file.name.as_str(), one)))
+    }
+
+    /// Cells and trials of the plan beside the results that have none, by the names of their files.
+    #[must_use]
+    pub fn missing(&self) -> &[String] {
+        self.planned.as_ref().map_or(&[], Planned::missing)
     }
 
     /// How the rest was read: the file, and a sentence.
@@ -88,18 +99,37 @@ impl Import {
         targets: &[NamedTarget],
         declared: Option<&DeclaredEnvironment>,
     ) -> Result<RunRecord, Error> {
-        let Self { files, read } = self;
-        let from = imported_from(&read);
+        let Self { files, read, planned } = self;
+        let mut from = imported_from(&read);
+        let missing = planned.iter().flat_map(Planned::missing);
+        from.notes.extend(missing.map(|name| format!("{name} is missing")));
+        let sources: Vec<PathBuf> = (files.iter().zip(&read))
+            .flat_map(|(file, (_, results))| std::iter::repeat_n(file.clone(), results.jobs.len()))
+            .collect();
         let jobs: Vec<_> = read.into_iter().flat_map(|(_, results)| results.jobs).collect();
         if jobs.is_empty() {
             let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
             return Err(Error::NothingImported { files: files.join(", ") });
         }
         let began_s = jobs.iter().map(|job| job.span_ms.0).min().unwrap_or_default() / 1_000;
-        let (volumes, jobs) = volumes::assigned(jobs, targets, declared)?;
-        let cells = cells::cells(&jobs, &volumes, &from, declared)?;
+        let (mut volumes, jobs) = volumes::assigned(jobs, targets, declared)?;
+        let cells = match &planned {
+            None => cells::cells(&jobs, &volumes, &from, declared)?,
+            Some(planned) => {
+                let [volume] = volumes.as_mut_slice() else {
+                    let targets = volumes.into_iter().map(|volume| volume.target).collect();
+                    return Err(PlannedError::SeveralTargets { targets }.into());
+                };
+                if let Some(named) = planned.volume() {
+                    named.clone_into(&mut volume.name);
+                }
+                planned.cells(sources.into_iter().zip(jobs.into_iter().map(|(_, job)| job)), volume, &from, declared)?
+            }
+        };
         let about = ImportAbout { name, files: &files, targets, began_s };
-        Ok(record(about, from, declared, volumes, cells))
+        let mut record = record(about, from, declared, volumes, cells);
+        record.header.plans = planned.iter().map(Planned::text).collect();
+        Ok(record)
     }
 }
 

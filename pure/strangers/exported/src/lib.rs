@@ -1,8 +1,9 @@
-//! Exports runs in the formats of other tools: fio's results, OpenMetrics, timelines, and what CI systems read.
+//! Exports runs in the formats of other tools: fio's results, OpenMetrics, timelines, and what CI systems read; and plans as their commands.
 //!
 //! Doubts stand with their figures in every form. Facts without an equivalent are stated in words, not left out.
 
 mod benchmarks;
+mod commands;
 mod counters;
 pub mod fio;
 mod junit;
@@ -10,6 +11,7 @@ mod openmetrics;
 pub mod perfetto;
 
 pub use benchmarks::{Improvement, benchmarks};
+pub use commands::{Commands, Refused, Tool, commands};
 pub use counters::Counters;
 pub use junit::{JUNIT_MARK, junit};
 pub use loadline_exposition::Dialect;

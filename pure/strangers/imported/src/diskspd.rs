@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 const TARGETS_MAX: usize = 1_000;
 /// Intervals of one time span.
 const INTERVALS_MAX: usize = 86_000;
+/// What threads do that begin apart.
+const STRETCHES: &str = "Each thread began in a stretch of its own and went on from there through the whole file";
 /// A percentile is the one wanted within this.
 const NEAR: f64 = 1e-6;
 
@@ -108,9 +110,17 @@ fn span(
         if let (Some(rate), Arrival::Closed { rate_max, .. }) =
             (number(target, "Throughput")?.filter(|rate| *rate > 0.0), &mut told.spec.arrival)
         {
-            // Bytes per millisecond and thread.
-            *rate_max =
-                Iops::per_second((rate * 1e3 * shape.threads as f64 / shape.block.max(1) as f64).round() as u64);
+            // Of each thread: requests per second, or bytes per millisecond.
+            let is_iops = target.child("Throughput").and_then(|own| own.attribute("unit")) == Some("IOPS");
+            let each = if is_iops { rate } else { rate * 1e3 / shape.block.max(1) as f64 };
+            *rate_max = Iops::per_second((each * shape.threads as f64).round() as u64);
+        }
+        if !shape.is_random && shape.threads > 1 && target.text_of("InterlockedSequential") != Some("true") {
+            match target.text_of("ThreadStride") {
+                Some("0") => told.spec.overlap = true,
+                Some(_) => told.unknown.push(STRETCHES.to_owned()),
+                None => {}
+            }
         }
         told.operations = vec![(Operation::Read, reads), (Operation::Write, written)];
         loads.push(told);
@@ -483,6 +493,30 @@ mod tests {
         );
         assert_eq!(job.trial.series.iops().collect::<Vec<_>>(), [2000.0, 1994.0, 2006.0]);
         assert_eq!((job.target.as_deref(), job.trial.started_unix_s), (Some("D:\\io.dat"), 1_714_979_290));
+    }
+
+    #[test]
+    fn rates_have_two_units_and_threads_that_begin_at_one_place_overlap() {
+        let whole = include_str!("../tests/corpus/diskspd-2.0.xml").replace("<ThreadsPerFile>1<", "<ThreadsPerFile>2<");
+        let read = |text: &str| read_xml(source(text)).unwrap().jobs.remove(0);
+        let rate = |throughput: &str| match read(&whole.replace("<Throughput>0<", throughput)).spec.arrival {
+            Arrival::Closed { rate_max, .. } => rate_max.map(Iops::get),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(rate("<Throughput unit=\"IOPS\">200<"), Some(400));
+        assert_eq!(rate("<Throughput>8192<"), Some(2_000));
+        assert_eq!(rate("<Throughput>0<"), None);
+        let sequential = |stride: &str| {
+            read(&whole.replace("<Random>8192</Random>", &format!("<StrideSize>8192</StrideSize>{stride}")))
+        };
+        let overlaps = |stride: &str| sequential(stride).spec.overlap;
+        assert!(
+            overlaps("<ThreadStride>0</ThreadStride>")
+                && !overlaps("<ThreadStride>8192</ThreadStride>")
+                && !overlaps("")
+        );
+        assert!(!overlaps("<InterlockedSequential>true</InterlockedSequential><ThreadStride>0</ThreadStride>"));
+        assert!(sequential("<ThreadStride>8192</ThreadStride>").unknown.contains(&STRETCHES.to_owned()));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! and doubts, and the parts of the load without an option. Programs that read fio's results ignore it.
 
 mod direction;
-mod options;
+pub(crate) mod options;
 
 use loadline_analysis::{CellSummary, RunSummary};
 use loadline_block::{ErrorKind, Operation};
@@ -96,10 +96,10 @@ fn job(
     let name = if several { format!("{}: {}", cell.volume, cell.label) } else { cell.label.clone() };
     let threads = u64::from(cell.load.figures().threads);
     let runtime_ms = (trial.measured_ns / 1_000_000).max(1);
-    let target = record.header.volumes.iter().find(|volume| volume.name == cell.volume).map(Place::of);
+    let target = record.header.volumes.iter().find(|volume| volume.name == cell.volume).map(Place::of_volume);
     let Options { options, beyond } = cell.load.spec().map_or_else(
         || Options { options: Map::new(), beyond: vec!["the load, which is none that a plan could say".to_owned()] },
-        |spec| options::of(spec, trial, target.as_ref()),
+        |spec| options::of_trial(spec, trial, target.as_ref()),
     );
     let mut job = Map::new();
     let mut put = |key: &str, value: Value| {

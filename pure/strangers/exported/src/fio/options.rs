@@ -6,31 +6,62 @@ use loadline_workload::{Arrival, Distribution, FlushMethod, LoadSpec, Pattern, W
 use serde_json::{Map, Value, json};
 
 /// The options, every value a text as fio reports them.
-pub(super) struct Options {
-    pub(super) options: Map<String, Value>,
+pub(crate) struct Options {
+    pub(crate) options: Map<String, Value>,
     /// The parts of the load without an option, in words.
-    pub(super) beyond: Vec<String>,
+    pub(crate) beyond: Vec<String>,
+}
+
+/// What carries a load out.
+pub(crate) struct Means<'a> {
+    /// fio's word for the engine.
+    pub(crate) engine: &'a str,
+    /// Requests of each thread that an open loop may have outstanding.
+    pub(crate) outstanding_max: u64,
+}
+
+impl<'a> Means<'a> {
+    /// Those of a trial.
+    fn of(trial: &'a TrialRecord, threads: u32) -> Self {
+        // fio has no word for a model.
+        let engine = match &trial.engine.name {
+            EngineName::IoUring | EngineName::Simulator => "io_uring",
+            EngineName::Aio => "libaio",
+            EngineName::Threads => "psync",
+            other => other.name(),
+        };
+        Self { engine, outstanding_max: outstanding_max(trial, threads) }
+    }
 }
 
 impl Options {
-    fn put(&mut self, key: &str, value: impl std::fmt::Display) {
+    pub(crate) fn put(&mut self, key: &str, value: impl std::fmt::Display) {
         self.options.insert(key.to_owned(), json!(format!("{value}")));
     }
 }
 
 /// Where a job finds its file: an option of fio, and its value.
-pub(super) struct Place(&'static str, String);
+pub(crate) struct Place(&'static str, String);
 
 impl Place {
     /// Made in a directory by the tool itself, or one that was there: fio takes the former for a directory. Colons would separate names.
-    pub(super) fn of(volume: &VolumeFacts) -> Self {
+    pub(super) fn of_volume(volume: &VolumeFacts) -> Self {
         let key = if volume.kind == TargetKind::TestFile { "directory" } else { "filename" };
         Self(key, volume.path.as_ref().unwrap_or(&volume.target).replace(':', "\\:"))
     }
 }
 
-/// `spec` as a job on `target`. The engine is that of the trial.
-pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&Place>) -> Options {
+/// The job that a trial was.
+pub(super) fn of_trial(spec: &LoadSpec, trial: &TrialRecord, target: Option<&Place>) -> Options {
+    let mut all = of(spec, &Means::of(trial, spec.threads), target);
+    if trial.engine.name == EngineName::Simulator {
+        all.beyond.push("nothing real was measured: the storage is a model in virtual time".to_owned());
+    }
+    all
+}
+
+/// `spec` as a job on `target`.
+pub(crate) fn of(spec: &LoadSpec, means: &Means<'_>, target: Option<&Place>) -> Options {
     let mut all = Options { options: Map::new(), beyond: Vec::new() };
     let is_random = matches!(spec.pattern, Pattern::Random(_));
     all.put("rw", direction(spec));
@@ -53,7 +84,7 @@ pub(super) fn of(spec: &LoadSpec, trial: &TrialRecord, target: Option<&Place>) -
         all.put("blockalign", align.get());
     }
     pattern(&mut all, spec);
-    arrival(&mut all, spec, trial, is_mixed);
+    arrival(&mut all, spec, means, is_mixed);
     if let Some(Place(key, value)) = target {
         all.put(key, value);
     }
@@ -149,18 +180,8 @@ fn pattern(all: &mut Options, spec: &LoadSpec) {
     }
 }
 
-fn arrival(all: &mut Options, spec: &LoadSpec, trial: &TrialRecord, is_mixed: bool) {
-    // fio has no word for a model.
-    let engine = match &trial.engine.name {
-        EngineName::IoUring | EngineName::Simulator => "io_uring",
-        EngineName::Aio => "libaio",
-        EngineName::Threads => "psync",
-        other => other.name(),
-    };
-    all.put("ioengine", engine);
-    if trial.engine.name == EngineName::Simulator {
-        all.beyond.push("nothing real was measured: the storage is a model in virtual time".to_owned());
-    }
+fn arrival(all: &mut Options, spec: &LoadSpec, means: &Means<'_>, is_mixed: bool) {
+    all.put("ioengine", means.engine);
     let rate = match spec.arrival {
         Arrival::Closed { queue_depth, rate_max, think_time } => {
             // fio's clones are our threads, each with this many requests.
@@ -178,12 +199,12 @@ fn arrival(all: &mut Options, spec: &LoadSpec, trial: &TrialRecord, is_mixed: bo
             rate_max
         }
         Arrival::Constant { rate } => {
-            all.put("iodepth", outstanding_max(trial, spec.threads));
+            all.put("iodepth", means.outstanding_max);
             all.beyond.push("requests come at their time, however many are outstanding (an open loop)".to_owned());
             Some(rate)
         }
         Arrival::Poisson { rate } => {
-            all.put("iodepth", outstanding_max(trial, spec.threads));
+            all.put("iodepth", means.outstanding_max);
             all.put("rate_process", "poisson");
             Some(rate)
         }
