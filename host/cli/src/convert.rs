@@ -7,7 +7,7 @@ use crate::typed_plan::read_plan;
 use crate::{output, output_file};
 use anyhow::{Context as _, bail};
 use loadline_emulation::Trace;
-use loadline_exported::{Commands, Tool, commands, perfetto};
+use loadline_exported::{CommandTool, Commands, commands, perfetto};
 use loadline_recording::formats::{Written, write};
 use loadline_runs::PlanLength;
 use loadline_runs::recording::read_trace;
@@ -33,7 +33,7 @@ pub(crate) fn convert(arguments: &ConvertArguments, quiet: bool) -> anyhow::Resu
 }
 
 /// The folder with a plan's commands.
-fn plan(arguments: &ConvertArguments, tool: Tool, quiet: bool) -> anyhow::Result<Outcome> {
+fn plan(arguments: &ConvertArguments, tool: CommandTool, quiet: bool) -> anyhow::Result<Outcome> {
     let plan = read_plan(&arguments.input, PlanLength::Full)?;
     let folder = &arguments.output;
     let all = commands(&plan, tool, arguments.size).map_err(|error| Usage(format!("{}: {error}", arguments.input)))?;
@@ -58,8 +58,8 @@ fn plan(arguments: &ConvertArguments, tool: Tool, quiet: bool) -> anyhow::Result
             time.clock()
         ));
         let (script, place) = match tool {
-            Tool::Diskspd => ("measure.ps1 or measure.cmd", "on the Windows machine"),
-            Tool::Fio => ("measure.sh", "on the other machine"),
+            CommandTool::Diskspd => ("measure.ps1 or measure.cmd", "on the Windows machine"),
+            CommandTool::Fio => ("measure.sh", "on the other machine"),
         };
         output::tell(&format!(
             "run {script} {place}, bring the folder back, and `loadline import {}`",

@@ -35,8 +35,8 @@ pub use begin::settings::{NamedTarget, Overrides, Settings, is_volume_name, sole
 pub use begin::work::{Scope, Work, label};
 pub use error::{
     BUSY_SHARE, CellsOfPlan, CloudSilence, Concern, Consent, DeviceUse, EntryKind, Error, HostsRefusal, HuntRefusal,
-    ImpossibleCell, InputKind, Loss, MemoryTarget, RecognitionError, RecordError, Refusal, ReplayError, SweepRefusal,
-    WatchError,
+    ImpossibleCell, InputKind, Loss, MemoryTarget, NotOfPlan, PlannedError, RecognitionError, RecordError, Refusal,
+    ReplayError, SweepRefusal, WatchError,
 };
 pub use files::catalog_folder::{
     catalog_priced, catalog_texts, catalog_with, environment_again, read_environment, stored_environment,
@@ -53,7 +53,7 @@ pub use files::store_location;
 pub use hosts::clocks;
 pub use hosts::merging::Merge;
 pub use hosts::start_time::{StartTime, StartTimeError};
-pub use import::{FolderImport, Import, NotOfPlan, PlannedError};
+pub use import::{FolderImport, Import};
 pub use keep::leftovers;
 pub use keep::pending_store::{PendingStore, RunStore};
 pub use keep::run_outcome::{Ended, RunOutcome, TrialsPlanned};

@@ -1,14 +1,13 @@
 //! Loads as data, and the generator that turns one into requests: which request, when.
 
-mod carried;
 mod fio;
 mod generator;
 mod plan;
+mod plan_cells;
 mod presets;
 mod quick;
 mod schedule;
 
-pub use carried::{CARRIED_PLAN, CarriedPlan, SeveralVolumes};
 pub use fio::{
     FioError, FioFile, FioJobs, FioProblem, FioRemedy, FioSurroundings, FioTarget, ReportedJob, ReportedProblem,
     fio_command, fio_harmless, fio_jobs, fio_jobs_in, is_fio, is_fio_command, reported_job,
@@ -21,6 +20,7 @@ pub use loadline_load::{
     THREADS_MAX, TRIALS_MAX, Walk, Zone, ZoneGaps,
 };
 pub use plan::{CELLS_MAX, GroupEnd, LoadGroup, Order, PLAN_SCHEMA, PLAN_TRIALS_MAX, Plan, PlanError, PlanLoad};
+pub use plan_cells::{CARRIED_PLAN, CarriedPlan, SeveralVolumes};
 pub use presets::{Preset, nearest_preset, preset, presets, short_form};
 pub use quick::{ObjectiveError, QUICK_DEPTH_MAX, QUICK_SIZE_MIN, QuickPlan, RateReached, parse_objective};
 pub use schedule::{CellGroup, NotOnRun, RunCell, RunCells, ScheduledTrial, cell_id, cell_seed, run_cells, schedule};

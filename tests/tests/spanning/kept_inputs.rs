@@ -49,9 +49,10 @@ fn hold_all(name: &str) {
     let is_long = sample::is_long() && BROUGHT.contains(&name);
     let mutations = if is_long { MUTATIONS_LONG } else { MUTATIONS };
     let (at, (done, ends)) = (AtomicU64::new(0), channel());
+    let at = &at;
     std::thread::scope(|scope| {
         if is_long {
-            scope.spawn(|| end_what_is_endless(name, &at, ends));
+            scope.spawn(move || end_what_is_endless(name, at, &ends));
         }
         for seed in 0..mutations {
             at.store(seed, Ordering::Relaxed);
@@ -65,7 +66,7 @@ fn hold_all(name: &str) {
 }
 
 /// Ends the program, with the mutation's number, where one takes too long.
-fn end_what_is_endless(name: &str, at: &AtomicU64, done: Receiver<()>) {
+fn end_what_is_endless(name: &str, at: &AtomicU64, done: &Receiver<()>) {
     let (mut last, mut seconds) = (0, 0);
     while done.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
         let now = at.load(Ordering::Relaxed);

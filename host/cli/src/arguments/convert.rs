@@ -1,7 +1,7 @@
 //! The options of `convert`.
 
 use clap::{Args, ValueEnum};
-use loadline_exported::Tool;
+use loadline_exported::CommandTool;
 use loadline_units::Bytes;
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ pub(crate) enum ToolName {
     Fio,
 }
 
-impl From<ToolName> for Tool {
+impl From<ToolName> for CommandTool {
     fn from(name: ToolName) -> Self {
         match name {
             ToolName::Diskspd => Self::Diskspd,

@@ -266,7 +266,7 @@ fn the_page_that_computes_has_no_tag_and_no_command_of_a_catalog() {
     assert!(of_names > 4, "{of_names}");
     // The catalog's texts are packed in the page: nothing of them stands in it as it is.
     let mut own = String::new();
-    let _ = write!(own, "{}</script><script>alert(1)</script>", HOSTILE);
+    let _ = write!(own, "{HOSTILE}</script><script>alert(1)</script>");
     let page = explorer_page(&ExplorerParts { module: b"m", catalog: own.as_bytes(), opening: &own, made: &own });
     assert!(is_harmless(&page.replace(char::is_control, "")), "{page}");
     assert!(!page.contains("<script>alert"), "{page}");

@@ -152,7 +152,7 @@ fn a_nested_document_costs_itself_alone() {
 fn bomb(blocks: usize, said: u32) -> Vec<u8> {
     let blanks = vec![b' '; BLOCK];
     let mut packed = Vec::new();
-    let mut block = |flush: FlushCompress, of: &mut Compress, from: &[u8]| {
+    let block = |flush: FlushCompress, of: &mut Compress, from: &[u8]| {
         let mut out = Vec::with_capacity(BLOCK);
         of.compress_vec(from, &mut out, flush).unwrap();
         out

@@ -1,6 +1,6 @@
 //! Folders of results: a run for each folder that holds some.
 
-use super::planned::Planned;
+use super::plan_results::Planned;
 use super::{Import, read};
 use crate::{Error, Refusal};
 use loadline_imported::{ImportError, Results};

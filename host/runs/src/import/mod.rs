@@ -2,11 +2,10 @@
 
 mod cells;
 mod folders;
-mod planned;
+mod plan_results;
 mod volumes;
 
 pub use folders::FolderImport;
-pub use planned::{NotOfPlan, PlannedError};
 
 use crate::wall_clock::run_id;
 use crate::{DeclaredEnvironment, Ended, Error, NamedTarget, NewRun, Refusal, RunOutcome, files::store_location};
@@ -17,7 +16,7 @@ use loadline_record::{
 use loadline_store::Store;
 use loadline_units::Timestamp;
 use loadline_workload::text_hash;
-use planned::Planned;
+use plan_results::Planned;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -118,7 +117,7 @@ impl Import {
             Some(planned) => {
                 let [volume] = volumes.as_mut_slice() else {
                     let targets = volumes.into_iter().map(|volume| volume.target).collect();
-                    return Err(PlannedError::SeveralTargets { targets }.into());
+                    return Err(crate::error::PlannedError::SeveralTargets { targets }.into());
                 };
                 if let Some(named) = planned.volume() {
                     named.clone_into(&mut volume.name);

@@ -1,6 +1,6 @@
 //! Measurements that the model is known to miss, as catalog files have them.
 
-use crate::wording;
+use crate::text_bounds;
 use loadline_document::{Item, Reader};
 use loadline_units::Bytes;
 
@@ -39,7 +39,7 @@ pub(crate) fn read_deviations(reader: &mut Reader<'_>, item: &Item<'_>) -> Vec<D
             let of = t.get("of", |reader, key, item| reader.word(key, item, OPERATIONS, ""));
             let striped = t.get("striped", Reader::switch);
             let from_block = t.get("from_block", Reader::quantity).unwrap_or_default();
-            let (measured, source) = (t.get("measured", wording::text), t.get("source", wording::text));
+            let (measured, source) = (t.get("measured", text_bounds::text), t.get("source", text_bounds::text));
             let (of_reads, of_writes) = of.unwrap_or((true, true));
             let (disks, measured, source) = (disks.unwrap_or_default(), measured?, source?);
             Some(Deviation { disks, of_reads, of_writes, striped, from_block, measured, source })

@@ -9,7 +9,7 @@ use crate::megabytes;
 use crate::memory;
 use crate::parts::{self, Readable};
 use crate::price::{self, CommitmentShare, Price, PriceColumns, Priced};
-use crate::wording::{self, NameKind};
+use crate::text_bounds::{self, NameKind};
 use loadline_disk::{Directions, IopsBudget, Limit, ThroughputBudget};
 use loadline_document::{DocumentError, Fields, Item, Reader, entries, kind, nested};
 use loadline_units::{ByteRate, Bytes, Iops};
@@ -312,6 +312,9 @@ fn named<'i, 'd>(reader: &mut Reader<'_>, top: &'i DeTable<'d>, table: &str) -> 
 
 fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option<Family> {
     type Read = fn(&mut Reader<'_>, &str, &Item<'_>) -> Option<String>;
+    fn name_of(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<String> {
+        reader.name(key, item)
+    }
     let mut needed = |key: &str, read: Read| {
         let Some(item) = top.get(key) else {
             reader.problem(0..0, key, format!("is missing: write {key} = \"...\" at the top"));
@@ -320,10 +323,10 @@ fn read_family(reader: &mut Reader<'_>, top: &DeTable<'_>, file: &str) -> Option
         read(reader, key, item)
     };
     let provider = needed("provider", |reader, key, item| NameKind::PROVIDER.read(reader, key, item));
-    let name = needed("family", |reader, key, item| reader.name(key, item));
-    let (title, source) = (needed("title", wording::text), needed("source", wording::text));
+    let name = needed("family", name_of);
+    let (title, source) = (needed("title", text_bounds::text), needed("source", text_bounds::text));
     let [date, retired, superseded_by, bare_metal] = ["date", "retired", "superseded_by", "bare_metal"]
-        .map(|key| top.get(key).and_then(|item| wording::text(reader, key, item)));
+        .map(|key| top.get(key).and_then(|item| text_bounds::text(reader, key, item)));
     let sold_as = top.get("sold_as").and_then(|item| NameKind::WORD.read(reader, "sold_as", item));
     let mut mechanism = Mechanism::default();
     if let Some(item) = top.get("mechanism") {
@@ -387,7 +390,7 @@ fn read_fewer_cores(reader: &mut Reader<'_>, top: &DeTable<'_>) -> Vec<(String, 
 fn read_places(reader: &mut Reader<'_>, top: &DeTable<'_>, provider: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     for (key, region, item) in named(reader, top, "place") {
-        let names = reader.values(&key, item).into_iter().filter_map(|item| wording::text(reader, &key, item));
+        let names = reader.values(&key, item).into_iter().filter_map(|item| text_bounds::text(reader, &key, item));
         found.extend(names.map(|name| (provider.to_owned(), region.clone(), name)));
     }
     found
@@ -443,8 +446,8 @@ fn read_disk(
 
 /// Where the figures of an entry are from, and what is said beside them.
 fn origin_and_note(t: &mut Fields<'_, '_, '_, '_>) -> (Origin, Option<String>) {
-    let origin = Origin { source: t.get("source", wording::text), date: t.get("date", wording::text) };
-    let note = t.get("note", wording::text);
+    let origin = Origin { source: t.get("source", text_bounds::text), date: t.get("date", text_bounds::text) };
+    let note = t.get("note", text_bounds::text);
     // Read with the entry's names.
     t.item("years");
     (origin, note)
@@ -588,7 +591,7 @@ fn read_vm(
 }
 
 fn texts(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<String>> {
-    reader.values(key, item).into_iter().map(|item| wording::text(reader, key, item)).collect()
+    reader.values(key, item).into_iter().map(|item| text_bounds::text(reader, key, item)).collect()
 }
 
 fn read_cap(
@@ -614,7 +617,7 @@ fn read_cap(
                 }
                 vcpus
             });
-            (machines, vcpus, t.get("read", rates), t.get("write", rates), t.get("note", wording::text))
+            (machines, vcpus, t.get("read", rates), t.get("write", rates), t.get("note", text_bounds::text))
         })?;
     let (Some(machines), Some(read), Some(write)) = (machines, read, write) else {
         reader.problem(

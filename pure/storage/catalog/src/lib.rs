@@ -22,9 +22,9 @@ mod parts;
 mod price;
 mod resolve;
 mod sold;
+mod text_bounds;
 mod texts;
 mod unit_check;
-mod wording;
 
 pub use catalog::{Catalog, Filter, FilterUnknown, Kind, ListOrder, Listing};
 pub use check::{CatalogProblem, ProblemKind};

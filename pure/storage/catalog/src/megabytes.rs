@@ -1,7 +1,7 @@
 //! Ambiguous megabytes. Publishers use "MB/s" for 10^6 bytes and for 2^20. Catalog files use the unit that is meant. If
 //! the unit is ambiguous, the family states the reading and the reason.
 
-use crate::wording;
+use crate::text_bounds;
 use loadline_document::{Item, Reader};
 use loadline_units::ByteRate;
 
@@ -78,7 +78,7 @@ const WANTED: &str = "[units] with published = \"MB/s\", taken_as = \"MiB/s\" (o
 /// Reads `[units]`.
 pub(crate) fn read(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<PublishedUnits> {
     let found = reader.fields("units", item, WANTED, |t| {
-        (t.get("published", wording::text), t.get("taken_as", read_taken), t.get("because", wording::text))
+        (t.get("published", text_bounds::text), t.get("taken_as", read_taken), t.get("because", text_bounds::text))
     })?;
     let (Some(published), Some((taken_as, cached_taken_as)), Some(because)) = found else {
         reader.problem(item.span(), "units", format!("is not complete: write {WANTED}"));

@@ -2,7 +2,7 @@
 
 use crate::entry::Sold;
 use crate::parts::Readable;
-use crate::wording::NameKind;
+use crate::text_bounds::NameKind;
 use loadline_document::{Item, Reader, entries, kind, nested};
 use loadline_units::Bytes;
 use toml::de::DeTable;

@@ -11,7 +11,7 @@ mod openmetrics;
 pub mod perfetto;
 
 pub use benchmarks::{Improvement, benchmarks};
-pub use commands::{Commands, Refused, Tool, commands};
+pub use commands::{CommandTool, Commands, Refused, commands};
 pub use counters::Counters;
 pub use junit::{JUNIT_MARK, junit};
 pub use loadline_exposition::Dialect;

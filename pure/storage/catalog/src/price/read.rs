@@ -2,7 +2,7 @@
 
 use super::{Charge, CommitmentShare, CommitmentTerm, Price, PriceColumns, Priced};
 use crate::entry::Family;
-use crate::wording::{self, NameKind};
+use crate::text_bounds::{self, NameKind};
 use loadline_document::{Item, Reader, entries, kind, nested};
 use loadline_units::Ratio;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ fn price(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Price> {
     let (charges, region, [date, terms, source]) = reader.fields(key, item, PRICE_WANTED, |t| {
         let charges = t.strict("amount", amount);
         let region = t.strict("region", |reader, key, item| NameKind::REGION.read(reader, key, item));
-        (charges, region, ["date", "terms", "source"].map(|name| t.strict(name, wording::text)))
+        (charges, region, ["date", "terms", "source"].map(|name| t.strict(name, text_bounds::text)))
     })?;
     let (Some(charges), Some(source)) = (charges, source) else {
         reader.problem(item.span(), key, format!("is no price with its source: write {PRICE_WANTED}"));
@@ -59,7 +59,7 @@ fn amount(reader: &mut Reader<'_>, key: &str, item: &Item<'_>) -> Option<Vec<Cha
 /// `[region.NAME]` of a file of prices: names with their amounts. Source and date are the file's.
 pub(crate) fn lists(reader: &mut Reader<'_>, top: &DeTable<'_>, family: &Family, index: usize) -> Vec<Priced> {
     let mut found = Vec::new();
-    let terms = top.get("terms").and_then(|item| wording::text(reader, "terms", item));
+    let terms = top.get("terms").and_then(|item| text_bounds::text(reader, "terms", item));
     let fetched = top.get("update").and_then(|item| fetched(reader, item));
     let Some(item) = top.get("region") else {
         if top.get("price").is_none() {
@@ -112,7 +112,7 @@ pub(crate) fn commitments(
 ) -> Vec<CommitmentShare> {
     const WANTED: &str = "m5 = { 1y = \"63 %\", 3y = \"43 %\" }";
     let mut found = Vec::new();
-    let terms = top.get("terms").and_then(|item| wording::text(reader, "terms", item));
+    let terms = top.get("terms").and_then(|item| text_bounds::text(reader, "terms", item));
     let Some(item) = top.get("share") else {
         reader.problem(0..0, "share", format!("is missing: write [share] and below it {WANTED}"));
         return found;
@@ -145,7 +145,7 @@ fn fetched(reader: &mut Reader<'_>, item: &Item<'_>) -> Option<String> {
         for name in ["blake3", "loadline", "kept", "left_out"] {
             t.item(name);
         }
-        t.get("fetched", wording::text)
+        t.get("fetched", text_bounds::text)
     })?
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn columns(
         reader.problem(item.span(), "price", format!("has no columns: write {COLUMNS_WANTED}"));
         return None;
     };
-    let unit = wording::text(reader, "per", per)?;
+    let unit = text_bounds::text(reader, "per", per)?;
     if format!("1 {unit}").parse::<Charge>().is_err() {
         reader.problem(per.span(), "per", format!("{unit:?} is no currency and unit: write {COLUMNS_WANTED}"));
         return None;
@@ -181,7 +181,7 @@ pub(crate) fn columns(
         reader.problem(item.span(), "price", format!("is {}: write {COLUMNS_WANTED}", kind(item.get_ref())));
         return None;
     };
-    let terms = top.get("terms").and_then(|item| wording::text(reader, "terms", item));
+    let terms = top.get("terms").and_then(|item| text_bounds::text(reader, "terms", item));
     let small = top.get("small_regions").map(|item| reader.values("small_regions", item)).unwrap_or_default();
     let small = small.into_iter().filter_map(|item| NameKind::REGION.read(reader, "small_regions", item)).collect();
     let mut found = PriceColumns::new(family, index, terms, unit, regions, small);

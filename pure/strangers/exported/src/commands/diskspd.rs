@@ -176,11 +176,11 @@ pub(super) fn scripts(about: &About, steps: &[Step<'_>]) -> Vec<(String, String)
         mine("powershell -ExecutionPolicy Bypass -File measure.ps1 [-Folder FOLDER] [-DiskSpd diskspd.exe]", &[]);
     let prompt_head =
         mine("measure.cmd [FOLDER]", &["The variable DISKSPD names another diskspd.exe than the one of PATH."]);
-    let shell_steps: String = steps
+    let shell_steps: Vec<String> = steps
         .iter()
         .map(|step| format!("    Trial {} '{}' {} '{}'\n", step.number, step.result, step.pause_s, whole(step)))
         .collect();
-    let prompt_steps: String = steps
+    let prompt_steps: Vec<String> = steps
         .iter()
         .map(|step| format!("call :trial {} {} {} \"{}\"\n", step.number, step.result, step.pause_s, whole(step)))
         .collect();
@@ -192,11 +192,11 @@ pub(super) fn scripts(about: &About, steps: &[Step<'_>]) -> Vec<(String, String)
             .replace("@COUNT@", &about.steps.to_string())
             .replace('\n', "\r\n")
     };
-    let rem: String = prompt_head.iter().map(|line| format!("rem {}", line).trim_end().to_owned() + "\n").collect();
+    let rem: String = prompt_head.iter().map(|line| format!("rem {line}").trim_end().to_owned() + "\n").collect();
     let own = shell_head.join("\n");
     vec![
-        ("measure.ps1".to_owned(), filled(POWERSHELL, &shell_steps, &own)),
-        ("measure.cmd".to_owned(), filled(PROMPT, &prompt_steps, &rem)),
+        ("measure.ps1".to_owned(), filled(POWERSHELL, &shell_steps.concat(), &own)),
+        ("measure.cmd".to_owned(), filled(PROMPT, &prompt_steps.concat(), &rem)),
     ]
 }
 

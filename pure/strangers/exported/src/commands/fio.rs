@@ -6,6 +6,10 @@ use loadline_units::Duration;
 use loadline_workload::{Arrival, Fill, LoadSpec, Origin, fio_jobs};
 use serde_json::Value;
 
+/// The script, and what it does before the first trial that is measured.
+const MEASURE: &str = include_str!("measure.sh");
+const FILLING: &str = include_str!("filling.sh");
+
 /// Requests that an open loop may have outstanding over all threads.
 const OUTSTANDING_MAX: u64 = 1_024;
 /// The job that writes the test file in full.
@@ -91,14 +95,19 @@ pub(super) fn script(about: &About, steps: &[Step<'_>]) -> Vec<(String, String)>
         files.push((format!("{FILL}.fio"), fill_job(about)));
         fill = FILLING;
     }
-    let calls: String = steps
+    let calls: Vec<String> = steps
         .iter()
         .map(|step| {
             let Step { cell, trial, pause_s, number, .. } = step;
             format!("trial {number} {cell} {trial} {pause_s} {}\n", u8::from(step.drops_caches))
         })
         .collect();
-    let text = format!("#!/bin/sh\n{head}{BEGIN}\n{calls}{END}").replace("@FILL@\n", fill).replace("@FILE@", TEST_FILE);
+    let calls = calls.concat();
+    let text = MEASURE
+        .replace("@HEAD@", &head)
+        .replace("@CALLS@", &calls)
+        .replace("@FILL@\n", fill)
+        .replace("@FILE@", TEST_FILE);
     files.push(("measure.sh".to_owned(), text.replace("@COUNT@", &steps.len().to_string())));
     files
 }
@@ -109,50 +118,3 @@ fn fill_job(about: &About) -> String {
         about.file_size.get()
     )
 }
-
-const BEGIN: &str = r#"set -u
-here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 1
-fio=${FIO:-fio}
-file=@FILE@
-failed=0
-command -v "$fio" > /dev/null || { echo "measure.sh: there is no $fio: install it, or name it with FIO=PATH" >&2; exit 2; }
-cd -- "${1:-$here}" || { echo "measure.sh: ${1:-$here} is no folder that can be measured: name another" >&2; exit 2; }
-if [ -e "$file" ] || [ -L "$file" ]; then
-    echo "measure.sh: $file is there already: remove it, or name another folder" >&2
-    exit 2
-fi
-trap 'rm -f -- "$file"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
-# NUMBER CELL TRIAL PAUSE DROP: the trial of a cell after so many seconds, and whether the machine's caches are dropped where that is allowed.
-trial() {
-    result=$here/$2-$3.json
-    if [ -s "$result" ]; then return; fi
-@FILL@
-    if [ "$4" -gt 0 ]; then sleep "$4"; fi
-    if [ "$5" = 1 ]; then { sync; echo 3 > /proc/sys/vm/drop_caches; } 2> /dev/null; fi
-    echo "$1 of @COUNT@: $2, trial $3"
-    if "$fio" --output-format=json+ --output="$result.part" "$here/$2.fio"; then
-        mv -- "$result.part" "$result"
-    else
-        echo "measure.sh: $2, trial $3: fio failed, and said why in $result.part" >&2
-        failed=$((failed + 1))
-    fi
-}
-
-"#;
-
-/// Before the first trial that is measured.
-const FILLING: &str = r#"    if [ ! -e "$file" ]; then
-        echo "writing $file in full"
-        "$fio" --output=/dev/null "$here/fill.fio" || exit 1
-    fi
-"#;
-
-const END: &str = r#"
-if [ "$failed" -gt 0 ]; then
-    echo "measure.sh: $failed of @COUNT@ commands failed: run it again to try these alone" >&2
-    exit 1
-fi
-"#;

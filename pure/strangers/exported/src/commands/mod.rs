@@ -18,14 +18,14 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// A tool that measures in place of loadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tool {
+pub enum CommandTool {
     /// `diskspd`, on Windows.
     Diskspd,
     /// `fio`, where there is a shell.
     Fio,
 }
 
-impl Tool {
+impl CommandTool {
     /// Its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -122,7 +122,7 @@ impl About {
 ///
 /// # Errors
 /// Loads that belong on several volumes.
-pub fn commands(plan: &Plan, tool: Tool, size: Option<Bytes>) -> Result<Commands, SeveralVolumes> {
+pub fn commands(plan: &Plan, tool: CommandTool, size: Option<Bytes>) -> Result<Commands, SeveralVolumes> {
     let carried = CarriedPlan::new(plan, "data")?;
     let mut all = Commands {
         files: vec![(CARRIED_PLAN.to_owned(), plan.text.clone())],
@@ -142,8 +142,8 @@ pub fn commands(plan: &Plan, tool: Tool, size: Option<Bytes>) -> Result<Commands
     for (place, (spec, name)) in specs.iter().zip(&carried.names).enumerate() {
         all.wants_size |= spec.size.is_none() && spec.size_share.is_none();
         let own = unfit(spec, beside.contains(&place)).and_then(|()| match tool {
-            Tool::Diskspd => diskspd::options(spec),
-            Tool::Fio => fio::job(spec, name),
+            CommandTool::Diskspd => diskspd::options(spec),
+            CommandTool::Fio => fio::job(spec, name),
         });
         put.push(match own {
             Ok(put) => {
@@ -180,9 +180,9 @@ pub fn commands(plan: &Plan, tool: Tool, size: Option<Bytes>) -> Result<Commands
     all.trials = steps.len();
     let is_measured = |place: usize| put[place].is_some();
     let is_filled = specs.iter().enumerate().any(|(place, spec)| is_measured(place) && spec.wants_full(Origin::Made));
-    let plain = |c: char| if c.is_ascii_alphanumeric() || " .,_-".contains(c) { c } else { '_' };
+    let kept = |c: char| if c.is_ascii_alphanumeric() || " .,_-".contains(c) { c } else { '_' };
     let about = About {
-        plan: plan.name.chars().map(plain).collect(),
+        plan: plan.name.chars().map(kept).collect(),
         tool: tool.name(),
         steps: steps.len(),
         time: all.time,
@@ -190,8 +190,8 @@ pub fn commands(plan: &Plan, tool: Tool, size: Option<Bytes>) -> Result<Commands
         is_filled,
     };
     match tool {
-        Tool::Diskspd => all.files.extend(diskspd::scripts(&about, &steps)),
-        Tool::Fio => {
+        CommandTool::Diskspd => all.files.extend(diskspd::scripts(&about, &steps)),
+        CommandTool::Fio => {
             let jobs = put.iter().zip(&carried.names);
             all.files.extend(jobs.filter_map(|(put, name)| Some((format!("{name}.fio"), put.as_ref()?.text.clone()))));
             all.files.extend(fio::script(&about, &steps));

@@ -10,7 +10,7 @@ fn plan(loads: &str) -> Plan {
     Plan::parse(&format!("schema = 1\nname = \"p\"\n{loads}"), "p").unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn put(plan: &Plan, tool: Tool) -> Commands {
+fn put(plan: &Plan, tool: CommandTool) -> Commands {
     commands(plan, tool, Some(SIZE)).unwrap()
 }
 
@@ -20,7 +20,7 @@ fn file<'a>(all: &'a Commands, name: &str) -> &'a str {
 }
 
 /// The reasons of a plan with one cell, or of its cells.
-fn why(loads: &str, tool: Tool) -> String {
+fn why(loads: &str, tool: CommandTool) -> String {
     put(&plan(loads), tool).refused.into_iter().map(|refused| refused.why).collect::<Vec<_>>().join(" | ")
 }
 
@@ -29,7 +29,7 @@ fn job_files_of_every_plan_that_comes_along_are_read_back_as_its_loads() {
     let mut counts = BTreeMap::new();
     for preset in presets() {
         let plan = Plan::parse(preset.text, preset.name).unwrap();
-        let all = put(&plan, Tool::Fio);
+        let all = put(&plan, CommandTool::Fio);
         let carried = CarriedPlan::new(&plan, "data").unwrap();
         let refused: BTreeSet<&str> = all.refused.iter().map(|refused| refused.cell.as_str()).collect();
         for (cell, name) in carried.run.cells.iter().zip(&carried.names) {
@@ -80,7 +80,7 @@ fn job_files_of_every_plan_that_comes_along_are_read_back_as_its_loads() {
 #[test]
 fn scripts_have_a_command_for_each_trial_in_the_order_of_a_run() {
     let interleaved = plan("[[load]]\nsize = \"1 GiB\"\nqueue_depth = [1, 2, 4, 8]\ntrials = 3\npause = \"1500 ms\"\n");
-    let all = put(&interleaved, Tool::Fio);
+    let all = put(&interleaved, CommandTool::Fio);
     assert_eq!((all.cells, all.trials, all.file_size), (4, 12, Bytes::GIB));
     let script = file(&all, "measure.sh");
     let trials: Vec<&str> = script.lines().filter(|line| line.starts_with("trial ")).collect();
@@ -90,7 +90,7 @@ fn scripts_have_a_command_for_each_trial_in_the_order_of_a_run() {
     assert!(trials.iter().all(|line| line.ends_with(" 2 0")), "{trials:?}");
     assert!(!script.contains("@FILE@") && !script.contains("@COUNT@"));
     let listed = plan("[[load]]\nsize = \"1 GiB\"\nqueue_depth = [1, 2]\ntrials = 2\norder = \"as-listed\"\n");
-    let all = put(&listed, Tool::Diskspd);
+    let all = put(&listed, CommandTool::Diskspd);
     for (name, begin) in [("measure.ps1", "    Trial "), ("measure.cmd", "call :trial ")] {
         let script = file(&all, name);
         assert_eq!(script.lines().count(), script.matches("\r\n").count(), "{name} has line ends of Windows");
@@ -162,7 +162,7 @@ impl Argument {
 
 /// The options of the first command in the script for PowerShell, by their letter.
 fn diskspd_options(loads: &str) -> BTreeMap<String, String> {
-    let all = put(&plan(loads), Tool::Diskspd);
+    let all = put(&plan(loads), CommandTool::Diskspd);
     assert!(all.refused.is_empty(), "{:?}", all.refused);
     let line = file(&all, "measure.ps1").lines().find_map(|line| line.strip_prefix("    Trial ")).unwrap();
     let options = line.split('\'').nth(3).unwrap();
@@ -185,7 +185,7 @@ fn every_option_of_diskspd_is_a_documented_one_with_a_value_of_its_kind() {
     ));
     check(diskspd_options("[[load]]\npattern = \"sequential\"\nreads = \"0 %\"\nthreads = 4\nsize = \"1 GiB\"\n"));
     for preset in presets() {
-        let all = put(&Plan::parse(preset.text, preset.name).unwrap(), Tool::Diskspd);
+        let all = put(&Plan::parse(preset.text, preset.name).unwrap(), CommandTool::Diskspd);
         for line in file(&all, "measure.cmd").lines() {
             let making = line.strip_prefix("\"%DISKSPD%\" ").filter(|rest| rest.starts_with("-c"));
             let trial = line.strip_prefix("call :trial ").and_then(|line| line.split('"').nth(1));
@@ -229,7 +229,7 @@ fn options_of_diskspd_say_what_the_load_asks() {
     let stretches =
         of(sequential, &[("-s", "65536"), ("-T", "268435456"), ("-w", "0"), ("-S", "u"), ("-f", "1073741824")]);
     assert!(!stretches.contains_key("-r") && !stretches.contains_key("-Z"));
-    assert_eq!(put(&plan(sequential), Tool::Diskspd).notes, [diskspd::STRETCHES]);
+    assert_eq!(put(&plan(sequential), CommandTool::Diskspd).notes, [diskspd::STRETCHES]);
     let over = of(&format!("{sequential}overlap = true\nbuffered = true\n"), &[("-S", "b")]);
     assert!(!over.contains_key("-T"));
     of(&format!("{sequential}stride = \"1 MiB\"\nwalk = \"again\"\n"), &[("-s", "1048576")]);
@@ -240,16 +240,16 @@ fn options_of_diskspd_say_what_the_load_asks() {
 #[test]
 fn the_test_file_is_as_long_as_the_load_that_reaches_furthest() {
     let loads = "[[load]]\nsize = \"1 GiB\"\n[[load]]\nstart = \"3 GiB\"\nsize = \"1 GiB\"\n";
-    let all = put(&plan(loads), Tool::Diskspd);
+    let all = put(&plan(loads), CommandTool::Diskspd);
     assert_eq!(all.file_size, Bytes::gib(4));
     assert!(file(&all, "measure.cmd").contains("-c4294967296 "));
-    assert!(file(&put(&plan(loads), Tool::Fio), "fill.fio").contains("size=4294967296\n"));
+    assert!(file(&put(&plan(loads), CommandTool::Fio), "fill.fio").contains("size=4294967296\n"));
 }
 
 #[test]
 fn a_file_that_no_load_wants_full_is_not_written_first() {
     let loads = "[[load]]\nsize = \"1 GiB\"\nreads = \"0 %\"\nfill = \"never\"\n";
-    let all = put(&plan(loads), Tool::Fio);
+    let all = put(&plan(loads), CommandTool::Fio);
     assert!(all.files.iter().all(|(name, _)| name != "fill.fio") && !file(&all, "measure.sh").contains("fill.fio"));
 }
 
@@ -266,14 +266,14 @@ fn what_neither_tool_does_is_refused_and_the_other_cells_are_written() {
         (format!("{size}distribution = {{ hot = {{ requests = \"90 %\", blocks = \"10 %\" }} }}\n"), ""),
         ("size_share = \"50 %\"\n".to_owned(), "share of its target"),
     ] {
-        for tool in [Tool::Fio, Tool::Diskspd] {
+        for tool in [CommandTool::Fio, CommandTool::Diskspd] {
             let all = put(&plan(&format!("[[load]]\n{load}\n[[load]]\n{size}")), tool);
             assert_eq!((all.cells, all.refused.len()), (1, 1), "{load} {:?}", all.refused);
             assert!(all.refused[0].why.contains(word) && all.refused[0].cell.starts_with("1-"), "{:?}", all.refused);
         }
     }
     let together = "together = [\"a\", \"b\"]\n[[load]]\nname = \"a\"\nsize = \"1 GiB\"\n[[load]]\nname = \"b\"\nsize = \"1 GiB\"\n";
-    for tool in [Tool::Fio, Tool::Diskspd] {
+    for tool in [CommandTool::Fio, CommandTool::Diskspd] {
         assert!(why(together, tool).contains("beside other loads"));
         let none = commands(&plan("[[load]]\n"), tool, None).unwrap();
         assert!(none.wants_size && none.cells == 0 && none.refused.len() == 1);
@@ -297,15 +297,15 @@ fn what_diskspd_alone_cannot_do_is_written_for_fio() {
         ("reads = \"0 %\"\ncompressible = \"50 %\"", "compresses away"),
     ] {
         let load = format!("[[load]]\n{size}{load}\n");
-        assert!(why(&load, Tool::Diskspd).contains(word), "{load}: {}", why(&load, Tool::Diskspd));
-        assert_eq!(why(&load, Tool::Fio), "", "{load}");
+        assert!(why(&load, CommandTool::Diskspd).contains(word), "{load}: {}", why(&load, CommandTool::Diskspd));
+        assert_eq!(why(&load, CommandTool::Fio), "", "{load}");
     }
 }
 
 #[test]
 fn a_plans_name_cannot_leave_the_comment_of_a_script() {
     let text = "schema = 1\nname = \"a #> %PATH% & $(x) `y` > z\"\n[[load]]\nsize = \"1 GiB\"\n";
-    for tool in [Tool::Fio, Tool::Diskspd] {
+    for tool in [CommandTool::Fio, CommandTool::Diskspd] {
         let all = put(&Plan::parse(text, "p").unwrap(), tool);
         let scripts = all.files.iter().filter(|(name, _)| name.starts_with("measure."));
         for (name, script) in scripts {

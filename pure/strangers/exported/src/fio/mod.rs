@@ -11,7 +11,7 @@ use loadline_analysis::{CellSummary, RunSummary};
 use loadline_block::{ErrorKind, Operation};
 use loadline_record::{CellRecord, DeviceCounters, Ending, RunRecord, TrialRecord};
 use loadline_report::doubt_detail;
-use options::{Options, Place};
+use options::{FileOption, Options};
 use serde_json::{Map, Value, json};
 
 /// The run as fio's results, a document of JSON with a line break at its end. Times are those of the measurement, without warm-up;
@@ -96,7 +96,7 @@ fn job(
     let name = if several { format!("{}: {}", cell.volume, cell.label) } else { cell.label.clone() };
     let threads = u64::from(cell.load.figures().threads);
     let runtime_ms = (trial.measured_ns / 1_000_000).max(1);
-    let target = record.header.volumes.iter().find(|volume| volume.name == cell.volume).map(Place::of_volume);
+    let target = record.header.volumes.iter().find(|volume| volume.name == cell.volume).map(FileOption::of_volume);
     let Options { options, beyond } = cell.load.spec().map_or_else(
         || Options { options: Map::new(), beyond: vec!["the load, which is none that a plan could say".to_owned()] },
         |spec| options::of_trial(spec, trial, target.as_ref()),

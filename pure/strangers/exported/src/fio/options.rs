@@ -41,9 +41,9 @@ impl Options {
 }
 
 /// Where a job finds its file: an option of fio, and its value.
-pub(crate) struct Place(&'static str, String);
+pub(crate) struct FileOption(&'static str, String);
 
-impl Place {
+impl FileOption {
     /// Made in a directory by the tool itself, or one that was there: fio takes the former for a directory. Colons would separate names.
     pub(super) fn of_volume(volume: &VolumeFacts) -> Self {
         let key = if volume.kind == TargetKind::TestFile { "directory" } else { "filename" };
@@ -52,7 +52,7 @@ impl Place {
 }
 
 /// The job that a trial was.
-pub(super) fn of_trial(spec: &LoadSpec, trial: &TrialRecord, target: Option<&Place>) -> Options {
+pub(super) fn of_trial(spec: &LoadSpec, trial: &TrialRecord, target: Option<&FileOption>) -> Options {
     let mut all = of(spec, &Means::of(trial, spec.threads), target);
     if trial.engine.name == EngineName::Simulator {
         all.beyond.push("nothing real was measured: the storage is a model in virtual time".to_owned());
@@ -61,7 +61,7 @@ pub(super) fn of_trial(spec: &LoadSpec, trial: &TrialRecord, target: Option<&Pla
 }
 
 /// `spec` as a job on `target`.
-pub(crate) fn of(spec: &LoadSpec, means: &Means<'_>, target: Option<&Place>) -> Options {
+pub(crate) fn of(spec: &LoadSpec, means: &Means<'_>, target: Option<&FileOption>) -> Options {
     let mut all = Options { options: Map::new(), beyond: Vec::new() };
     let is_random = matches!(spec.pattern, Pattern::Random(_));
     all.put("rw", direction(spec));
@@ -85,7 +85,7 @@ pub(crate) fn of(spec: &LoadSpec, means: &Means<'_>, target: Option<&Place>) -> 
     }
     pattern(&mut all, spec);
     arrival(&mut all, spec, means, is_mixed);
-    if let Some(Place(key, value)) = target {
+    if let Some(FileOption(key, value)) = target {
         all.put(key, value);
     }
     place(&mut all, spec, is_random);

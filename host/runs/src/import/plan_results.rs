@@ -1,12 +1,13 @@
 //! Results of a plan that was carried elsewhere: which file is of which cell and trial.
 
-use super::cells::doubted;
 use super::FolderImport;
+use super::cells::doubted;
+use crate::error::{NotOfPlan, PlannedError};
 use crate::{DeclaredEnvironment, Error, PlanLength, label, read_plan};
 use loadline_imported::{Job, Results};
 use loadline_record::{CellRecord, ImportedFrom, LoadFigures, PlanText, TrialRecord, VOLUME_DEFAULT, VolumeFacts};
 use loadline_units::Bytes;
-use loadline_workload::{Arrival, CARRIED_PLAN, CarriedPlan, LoadSpec, Pattern, Plan, SeveralVolumes};
+use loadline_workload::{Arrival, CARRIED_PLAN, CarriedPlan, LoadSpec, Pattern, Plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -20,67 +21,6 @@ pub(super) struct Planned {
     carried: CarriedPlan,
     /// Cells and trials without a result, by the names of their files.
     missing: Vec<String>,
-}
-
-/// What keeps results from being taken as those of the plan beside them.
-#[derive(Debug, thiserror::Error)]
-pub enum PlannedError {
-    /// A file is no result of the plan.
-    #[error("{file} {why}")]
-    File {
-        /// The file.
-        file: String,
-        /// Why not.
-        why: NotOfPlan,
-    },
-    /// The results are of several targets.
-    #[error("the results are of {}, and a plan has one place where it is measured elsewhere: import those of each by themselves", targets.join(" and "))]
-    SeveralTargets {
-        /// The targets.
-        targets: Vec<String>,
-    },
-    /// The plan has loads on several volumes.
-    #[error(transparent)]
-    SeveralVolumes(#[from] SeveralVolumes),
-}
-
-/// Why a file is no result of the folder's plan.
-#[derive(Debug, thiserror::Error)]
-pub enum NotOfPlan {
-    /// Its name is none of the plan's.
-    #[error("is no result of this plan: no cell and trial of {plan} has this name")]
-    Name {
-        /// The plan.
-        plan: String,
-    },
-    /// It has another number of loads than one.
-    #[error("holds {loads} loads, where the plan's command has one")]
-    Loads {
-        /// How many.
-        loads: usize,
-    },
-    /// What it measured is not the cell.
-    #[error("is of another run: {what} is {found}, and that of this cell is {wanted}")]
-    Load {
-        /// What differs.
-        what: &'static str,
-        /// In the results.
-        found: String,
-        /// In the plan.
-        wanted: String,
-    },
-    /// Another file has the same text.
-    #[error("is a copy of {other}")]
-    Copy {
-        /// The other file.
-        other: String,
-    },
-    /// Another file is of the same trial.
-    #[error("is of the same trial as {other}")]
-    Trial {
-        /// The other file.
-        other: String,
-    },
 }
 
 impl Planned {

@@ -33,11 +33,11 @@ impl CarriedPlan {
     /// # Errors
     /// Loads that belong on several volumes.
     pub fn new(plan: &Plan, volume: &str) -> Result<Self, SeveralVolumes> {
-        let named: BTreeSet<&String> = plan.loads.iter().filter_map(|load| load.on.as_ref()).collect();
-        if named.len() > 1 {
-            return Err(SeveralVolumes { volumes: named.into_iter().cloned().collect() });
+        let volumes: BTreeSet<&String> = plan.loads.iter().filter_map(|load| load.on.as_ref()).collect();
+        if volumes.len() > 1 {
+            return Err(SeveralVolumes { volumes: volumes.into_iter().cloned().collect() });
         }
-        let volume = named.first().map_or(volume, |named| named.as_str()).to_owned();
+        let volume = volumes.first().map_or(volume, |only| only.as_str()).to_owned();
         let run = run_cells(std::slice::from_ref(plan), std::slice::from_ref(&volume));
         let run = run.expect("every load is on the only volume");
         let digits = run.cells.len().to_string().len();
