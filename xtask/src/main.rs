@@ -20,7 +20,7 @@ cargo xtask test --quick     without what needs the network or only matters befo
 cargo xtask test --long      with all that the gate samples: for a change of what is sampled
 cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package
 cargo xtask release          target/release/shipped: the command stripped, and its debug information beside it
-cargo xtask dist [PART...]   target/dist: what people install (x86_64, aarch64, windows, wheel, page), each tried
+cargo xtask dist [PART...]   target/dist: what people install (x86_64, aarch64, wheel, page), each tried
 cargo xtask prices FOLDER   the catalog's price lists of all regions, from lists saved there
 cargo xtask STEP...          single steps, in the order given:
 ";

@@ -26,7 +26,6 @@ pub(super) struct Toolbox {
     /// Where it is; in words, that it cannot be had.
     pub(super) deb: Result<PathBuf, String>,
     pub(super) maturin: Option<PathBuf>,
-    pub(super) wine: Option<PathBuf>,
     qemu: Option<PathBuf>,
 }
 
@@ -54,8 +53,7 @@ impl Toolbox {
         let (Some(zig), Some(zigbuild)) = (zig, zigbuild) else { bail!("no compiler") };
         let has_linux = parts.iter().any(|part| matches!(part, Part::Linux(_)));
         let deb = if has_linux { DEB.find(root) } else { Err("not asked for".to_owned()) };
-        let wine = parts.contains(&Part::Windows).then(|| program("wine", "wine64").ok()).flatten();
-        Ok(Self { zig, zigbuild, deb, maturin, wine, qemu })
+        Ok(Self { zig, zigbuild, deb, maturin, qemu })
     }
 
     /// A command that builds by cargo, with the compiler where it looks for it.

