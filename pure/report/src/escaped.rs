@@ -25,7 +25,8 @@ impl<T: AsRef<str>> std::fmt::Display for Escaped<T> {
 }
 
 /// Text that Markdown shows as it is.
-pub(crate) fn escape(text: &str) -> String {
+#[must_use]
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in plain(text).chars() {
         match c {

@@ -40,7 +40,7 @@ pub use comparison::{Standing, comparison_csv, comparison_draft, comparison_mark
 pub use console::{Colour, Columns, TerminalOptions, wrap};
 pub use document::{AdviceDocument, ComparisonDocument, DoubtDocument, RunDocument, advice_document, run_document};
 pub use draft::{Draft, Noun, SCREEN_LINES, Weight};
-pub use escaped::Escaped;
+pub use escaped::{Escaped, escape};
 pub use explorer::{ExplorerParts, explorer_page};
 pub use folder::{Headline, IndexPage, IndexRow, index_pages};
 pub use frame::Moment;

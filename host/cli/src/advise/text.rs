@@ -26,7 +26,9 @@ pub(super) fn in_words(advice: &Advice, assumed: &[Assumption], format: Format, 
     let (heading, gap, mark) = if format == Format::Markdown { ("## ", "\n", "- ") } else { ("", "", "  ") };
     for (title, lines) in advice_sections(advice) {
         let _ = write!(text.heading(), "\n{heading}{title}\n{gap}");
-        for line in &lines {
+        for line in lines {
+            // Names and texts of a catalog are anybody's.
+            let line = if format == Format::Markdown { loadline_report::escape(&line) } else { line };
             let _ = writeln!(text.item(Noun::Line, Weight::Beside), "{mark}{line}");
         }
     }
