@@ -1,12 +1,10 @@
-//! Contents made to break what reads them: nested as deep as they are long, and larger than they say.
+//! Contents made to break what reads them: nested as deep as they are long.
 
 use super::served::serve_with;
 use super::{DocumentReader, PageText, ReaderCommand, office, page_text, pdf_reader};
 use crate::item::{ContentKind, ItemFailure};
 use crate::made_up::documents::{archive, document, pdf_of};
-use flate2::{Compress, Compression, FlushCompress};
 use loadline_pipeline::CrawlCaps;
-use loadline_units::Bytes;
 use std::ffi::OsString;
 use std::hint::black_box;
 
@@ -14,8 +12,6 @@ use std::hint::black_box;
 const DEEP: usize = 100_000;
 /// The stack of a thread, as small as one that reads may be.
 const STACK: usize = 512 << 10;
-/// Bytes of a part that is one block again and again.
-const BLOCK: usize = 1 << 20;
 
 /// What opens and what closes, again and again, after a beginning.
 const BRACKETS: [(&str, &str, &str); 21] = [
@@ -146,57 +142,4 @@ fn a_nested_document_costs_itself_alone() {
     for text in texts() {
         let _ = black_box(read(&mut reader, ContentKind::Office, &archive(&[("word/document.xml", text.as_bytes())])));
     }
-}
-
-/// Blocks of a document that has many.
-const BLOCKS: usize = 256;
-
-/// An archive whose only part becomes so many blocks of blanks, and says that it has `said` bytes.
-fn bomb(blocks: usize, said: u32) -> Vec<u8> {
-    let blanks = vec![b' '; BLOCK];
-    let mut packed = Vec::new();
-    let block = |flush: FlushCompress, of: &mut Compress, from: &[u8]| {
-        let mut out = Vec::with_capacity(BLOCK);
-        of.compress_vec(from, &mut out, flush).unwrap();
-        out
-    };
-    let mut compress = Compress::new(Compression::best(), false);
-    // A block that refers to nothing before it can stand there as often as one likes.
-    let one = block(FlushCompress::Full, &mut compress, &blanks);
-    let last = block(FlushCompress::Finish, &mut Compress::new(Compression::best(), false), b"");
-    for _ in 0..blocks {
-        packed.extend_from_slice(&one);
-    }
-    packed.extend_from_slice(&last);
-    let name = b"word/document.xml";
-    // The fields that both headers have: version, flags, deflated, time, date, checksum, sizes, length of the name, no more.
-    let mut fields = vec![20, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    fields.extend_from_slice(&(packed.len() as u32).to_le_bytes());
-    fields.extend_from_slice(&said.to_le_bytes());
-    fields.extend_from_slice(&(name.len() as u16).to_le_bytes());
-    fields.extend_from_slice(&[0, 0]);
-    let mut whole = [b"PK\x03\x04", fields.as_slice(), name, packed.as_slice()].concat();
-    let directory = whole.len() as u32;
-    let entry = [b"PK\x01\x02\x14\0", fields.as_slice(), &[0; 14], name].concat();
-    whole.extend_from_slice(&entry);
-    whole.extend_from_slice(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
-    whole.extend_from_slice(&(entry.len() as u32).to_le_bytes());
-    whole.extend_from_slice(&directory.to_le_bytes());
-    whole.extend_from_slice(&[0, 0]);
-    whole
-}
-
-#[test]
-fn a_document_that_grows_without_end_costs_itself_alone() {
-    let of =
-        |caps: CrawlCaps, body: &[u8]| read(&mut reader(caps), ContentKind::Office, body).map(|page| page.text.len());
-    let caps = CrawlCaps { inflated: Bytes::mib(8), ..CrawlCaps::default() };
-    // What it says of its size is believed by nobody.
-    assert!(!of(caps, &bomb(BLOCKS, 100)).unwrap_err().reason.is_empty());
-    let body = bomb(BLOCKS, u32::MAX - 1);
-    assert_eq!(of(caps, &body).unwrap_err().reason, "larger than caps.inflated when it is decompressed");
-    let caps = CrawlCaps { inflated: Bytes::gib(16), ratio: 10, ..caps };
-    assert_eq!(of(caps, &body).unwrap_err().reason, "larger than caps.ratio when it is decompressed");
-    // The archive itself is sound: with few blocks it is read.
-    assert!(of(CrawlCaps { ratio: u32::MAX, ..CrawlCaps::default() }, &bomb(4, 4 << 20)).is_ok());
 }
