@@ -92,7 +92,7 @@ impl Planned {
         let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let place = self.carried.place_of(stem).ok_or_else(|| NotOfPlan::Name { plan: self.plan.name.clone() })?;
         match results.jobs.as_slice() {
-            // Why it was left out is told elsewhere.
+            // The import says why it was left out.
             [] if !results.left_out.is_empty() => Ok(place),
             [job] => {
                 self.is_of(place.0, results, job)?;

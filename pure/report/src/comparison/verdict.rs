@@ -67,10 +67,10 @@ pub(crate) fn ranks(comparison: &Comparison) -> Table {
     Table::of_columns(columns)
 }
 
-/// "holds", "up to depth 16", or "BROKEN": the figures of a row are those of one load, and the objective is about all.
+/// "holds", "up to depth 16", or "BROKEN at depth 1": the figures of a row are those of one load, and the objective is about all.
 fn holds(side: &RankedSide) -> Option<String> {
     Some(match (side.objective_kept?, &side.objective_up_to) {
-        (false, _) => BROKEN.to_owned(),
+        (false, _) => side.objective_breaks_at.as_ref().map_or(BROKEN.to_owned(), |load| format!("{BROKEN} at {load}")),
         (true, Some(load)) => format!("up to {load}"),
         (true, None) => "holds".to_owned(),
     })
@@ -133,9 +133,10 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<VerdictLine> {
     }
     let on = |wanted: bool| {
         let of = comparison.ranking.iter().filter(|side| side.objective_kept == Some(wanted)).map(|side| {
-            let up_to = side.objective_up_to.as_ref().filter(|_| wanted);
-            let up_to = up_to.map_or_else(String::new, |load| format!(" up to {}", plain(load)));
-            format!("{}{up_to}", letter(side.side as usize))
+            let (word, load) =
+                if wanted { ("up to", &side.objective_up_to) } else { ("at", &side.objective_breaks_at) };
+            let load = load.as_ref().map_or_else(String::new, |load| format!(" {word} {}", plain(load)));
+            format!("{}{load}", letter(side.side as usize))
         });
         let of: Vec<String> = of.collect();
         (!of.is_empty()).then(|| format!("{} on {}", if wanted { "holds" } else { BROKEN }, of.join(", ")))

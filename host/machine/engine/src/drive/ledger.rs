@@ -46,7 +46,7 @@ impl Times {
         self.to.store(to.as_ns(), Ordering::SeqCst);
         self.from.store(from.as_ns(), Ordering::SeqCst);
     }
-    /// Set last and read first: who sees it sees the end, too, also on processors that order loads weakly.
+    /// Set last and read first: a thread that sees it sees the end, too, also on processors that order loads weakly.
     #[inline]
     pub(super) fn from(&self) -> Instant {
         Instant::from_ns(self.from.load(Ordering::Acquire))
