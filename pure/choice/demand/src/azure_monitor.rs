@@ -29,7 +29,7 @@ enum Metric {
 /// The metric of a name in lower case. The same figures have a prefix by what they are of.
 fn metric(name: &str) -> Option<Metric> {
     let name = name.to_lowercase();
-    if name.ends_with("consumed percentage") {
+    if name.ends_with("consumed percentage") || name.ends_with("_consumed_percentage") {
         return Some(Metric::Consumed);
     }
     let plain =
@@ -41,6 +41,12 @@ fn metric(name: &str) -> Option<Metric> {
         "disk write bytes/sec" => Metric::WriteBytes,
         "disk queue depth" => Metric::InFlight,
         "disk latency" => Metric::Latency,
+        // Azure Database for PostgreSQL and MySQL, flexible servers.
+        "read_iops" => Metric::Reads,
+        "write_iops" => Metric::Writes,
+        "read_throughput" => Metric::ReadBytes,
+        "write_throughput" => Metric::WriteBytes,
+        "disk_queue_depth" => Metric::InFlight,
         _ if plain.contains("burst") || plain.contains("target") || plain.contains("max") || plain.contains("cpu") => {
             Metric::Other
         }
@@ -124,6 +130,8 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
     if !rates {
         return Err(if found.is_empty() {
             DemandError::Empty { source_name: source_name.to_owned() }
+        } else if found.iter().any(|name| metric(name).is_some_and(|metric| metric != Metric::Other)) {
+            crate::other_tools::without_requests("Azure Monitor", source_name)
         } else {
             crate::other_tools::metrics_error(found, source_name)
         });

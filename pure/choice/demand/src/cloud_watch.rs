@@ -145,6 +145,9 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
     let has = |wanted: Metric| known.contains(&wanted);
     let either = |one, other| has(one) || has(other);
     if !either(Metric::Reads, Metric::Writes) && !either(Metric::ReadRate, Metric::WriteRate) {
+        if known.iter().any(|metric| *metric != Metric::Other) {
+            return Err(crate::other_tools::without_requests("CloudWatch", source_name));
+        }
         return Err(crate::other_tools::metrics_error(found, source_name));
     }
     let are_means = either(Metric::ReadRate, Metric::WriteRate);

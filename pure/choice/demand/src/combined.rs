@@ -18,18 +18,30 @@ pub(crate) struct Block {
 /// Devices that stand for others in the list: maps, arrays, loops, memory, optical drives.
 fn is_layer(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
-    ["dm-", "md", "loop", "ram", "zram", "sr", "fd", "nbd"].iter().any(|layer| {
+    ["dm-", "md", "loop", "ram", "zram", "sr", "scd", "fd", "nbd"].iter().any(|layer| {
         name.strip_prefix(layer).is_some_and(|rest| rest.chars().next().is_none_or(|c| c.is_ascii_digit() || c == '-'))
     })
 }
 
-/// Whether `name` is a partition of one of `all`: "sda1" of "sda", "nvme0n1p2" of "nvme0n1".
+/// Whether `name` is a partition of one of `all`: "sda1" of "sda", "nvme0n1p2" of "nvme0n1", "ata-DISK-part3" of "ata-DISK".
 fn is_partition(name: &str, all: &BTreeSet<String>) -> bool {
     let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
     if digits.len() == name.len() {
         return false;
     }
-    all.contains(digits) || digits.strip_suffix('p').is_some_and(|whole| all.contains(whole))
+    all.contains(digits) || ["p", "-part"].iter().any(|end| digits.strip_suffix(end).is_some_and(|of| all.contains(of)))
+}
+
+/// The names of groups (`iostat -g`), which sysstat writes with a space before them; here they lose it.
+fn groups(blocks: &mut [Block]) -> BTreeSet<String> {
+    let mut groups = BTreeSet::new();
+    for (name, _) in blocks.iter_mut().flat_map(|block| &mut block.rows) {
+        if let Some(plain) = name.strip_prefix(' ') {
+            *name = plain.to_owned();
+            groups.insert(name.clone());
+        }
+    }
+    groups
 }
 
 /// Whether the kernel gives this name to a disk, a partition or a number, and nobody to a volume over others.
@@ -130,6 +142,7 @@ pub(crate) fn combined(
     options: &ReadOptions,
     mut notes: Vec<String>,
 ) -> Result<Demand, DemandError> {
+    let groups = groups(&mut blocks);
     let all: BTreeSet<String> =
         blocks.iter().flat_map(|block| block.rows.iter().map(|(name, _)| name.clone())).collect();
     let chosen: BTreeSet<String> = if options.devices.is_empty() {
@@ -138,8 +151,11 @@ pub(crate) fn combined(
         let over_others = volumes(&whole, &blocks);
         let whole: BTreeSet<String> = whole.difference(&over_others).cloned().collect();
         // Totals over the others would count everything twice.
-        let parts: BTreeSet<String> =
-            whole.iter().filter(|name| !name.eq_ignore_ascii_case("_total")).cloned().collect();
+        let parts: BTreeSet<String> = whole
+            .iter()
+            .filter(|name| !name.eq_ignore_ascii_case("_total") && !groups.contains(*name))
+            .cloned()
+            .collect();
         match (parts.is_empty(), whole.is_empty()) {
             (false, _) => parts,
             (true, false) => whole,
@@ -242,6 +258,17 @@ mod tests {
         // Two disks of a mirror stay two.
         assert!(["sda", "nvme0n1", "xvdf", "dev8-16", "mmcblk0"].into_iter().all(is_disk_name));
         assert!(!["vg0-data", "data", "sd", "mpatha", " both", "dev-x"].into_iter().any(is_disk_name));
+    }
+
+    #[test]
+    fn groups_and_partitions_of_stable_names_are_not_counted_beside_their_disks() {
+        let devices = |names: &[&str]| {
+            combined("iostat", "f", block(names), &ReadOptions::default(), Vec::new()).unwrap().devices
+        };
+        assert_eq!(devices(&["sda", "sdb", " both", "sdc", " rest"]), ["sda", "sdb", "sdc"]);
+        assert_eq!(devices(&[" both", " rest"]), ["both", "rest"]);
+        assert_eq!(devices(&["ata-A_1", "ata-A_1-part1", "ata-A_1-part12", "scd0"]), ["ata-A_1"]);
+        assert_eq!(devices(&["wwn-0x5-part1"]), ["wwn-0x5-part1"]);
     }
 
     #[test]

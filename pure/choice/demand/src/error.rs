@@ -81,6 +81,16 @@ pub enum DemandError {
         /// The first of them.
         what: String,
     },
+    /// Nothing was asked in any interval.
+    #[error(
+        "{source_name}: no interval has a request to {devices}: record while the application works, or name another device"
+    )]
+    Idle {
+        /// The file.
+        source_name: String,
+        /// The devices that were added up.
+        devices: String,
+    },
     /// The file has no complete interval.
     #[error("{source_name} has no interval with disk activity figures")]
     Empty {

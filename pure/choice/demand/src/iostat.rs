@@ -40,6 +40,7 @@ const SECTOR: f64 = loadline_units::SECTOR.get() as f64;
 const COLUMNS: &[(&str, Meaning)] = &[
     ("Device", Meaning::Device),
     ("Device:", Meaning::Device),
+    ("device", Meaning::Device),
     ("DEV", Meaning::Device),
     ("r/s", Meaning::Reads),
     ("w/s", Meaning::Writes),
@@ -72,6 +73,18 @@ const COLUMNS: &[(&str, Meaning)] = &[
     ("rareq-sz", Meaning::ReadSize(KIB)),
     ("wareq-sz", Meaning::WriteSize(KIB)),
     ("%util", Meaning::Busy),
+    // FreeBSD and Solaris, `-x`.
+    ("kr/s", Meaning::ReadBytes(KIB)),
+    ("kw/s", Meaning::WriteBytes(KIB)),
+    ("Mr/s", Meaning::ReadBytes(MIB)),
+    ("Mw/s", Meaning::WriteBytes(MIB)),
+    ("ms/r", Meaning::ReadAwait),
+    ("ms/w", Meaning::WriteAwait),
+    ("svc_t", Meaning::Await),
+    ("asvc_t", Meaning::Await),
+    ("qlen", Meaning::InFlight),
+    ("actv", Meaning::InFlight),
+    ("%b", Meaning::Busy),
     ("util", Meaning::Busy),
     ("util-percent", Meaning::Busy),
 ];
@@ -115,6 +128,11 @@ const OTHERS: &[&str] = &[
     "rrqm",
     "wrqm",
     "drqm",
+    "ms/o",
+    "ms/t",
+    "wait",
+    "wsvc_t",
+    "%w",
 ];
 
 /// The meaning of a column; `None` if no version is known to have it.
@@ -125,8 +143,11 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
 
 /// Whether these words are a header of `iostat`. With --compact or -h the device stands last.
 pub(crate) fn is_header(words: &[&str]) -> bool {
-    let is_device = |word: Option<&&str>| word.is_some_and(|word| matches!(*word, "Device" | "Device:"));
-    words.len() > 2 && (is_device(words.first()) || is_device(words.last()))
+    let is_device = |word: Option<&&str>| word.is_some_and(|word| matches!(*word, "Device" | "Device:" | "device"));
+    let counts = |word: &&str| matches!(meaning(word), Some(Meaning::Reads | Meaning::Requests));
+    words.len() > 2
+        && (words.iter().any(counts) || !words.contains(&"device"))
+        && (is_device(words.first()) || is_device(words.last()))
 }
 
 /// The interval of a row, from its columns' meanings and texts. `None` if a needed figure is no number.
@@ -203,6 +224,9 @@ pub(crate) fn check(columns: &[Meaning], source_name: &str) -> Result<(), Demand
 /// The note for files without reads and writes apart.
 pub(crate) const SPLIT_NOTE: &str = "the file counts reads and writes together: they are split by their bytes";
 
+/// The note for a file of one report.
+pub(crate) const ONE_BLOCK_NOTE: &str = "the file has one block, which without -y covers the time since boot: its peaks are not known, and its means are taken for all times";
+
 /// The note for columns whose meaning is not known.
 pub(crate) fn unknown_note(unknown: &BTreeSet<String>) -> Option<String> {
     let names: Vec<&str> = unknown.iter().map(String::as_str).collect();
@@ -226,10 +250,11 @@ impl Report {
         wanted.is_some_and(|wanted| known.iter().any(|(meaning, _)| meaning == wanted))
     }
 
-    fn put(&mut self, columns: &[Meaning], words: &[&str]) {
+    /// A row; that of a group keeps the space before its name.
+    fn put(&mut self, columns: &[Meaning], words: &[&str], is_group: bool) {
         let cells = || columns.iter().copied().zip(words.iter().map(|word| (*word).to_owned()));
         let device = cells().find(|(meaning, _)| *meaning == Meaning::Device).map(|(_, name)| name);
-        let device = device.unwrap_or_default();
+        let device = format!("{}{}", if is_group { " " } else { "" }, device.unwrap_or_default());
         if let Some(place) = self.places.get(&device) {
             self.rows[*place].1.extend(cells().filter(|(meaning, _)| *meaning != Meaning::Device));
         } else {
@@ -258,11 +283,11 @@ fn reports(text: &str, unknown: &mut BTreeSet<String>) -> Vec<Report> {
         } else if let (Some(columns), Some(report)) = (&header, reports.last_mut()) {
             let device = alone.take();
             if words.len() == columns.len() {
-                report.put(columns, &words);
+                report.put(columns, &words, line.starts_with(' ') && columns.first() == Some(&Meaning::Device));
             } else if words.len() == 1 {
                 alone = Some(words[0]);
             } else if let (Some(device), true) = (device, words.len() + 1 == columns.len()) {
-                report.put(columns, &[&[device], &words[..]].concat());
+                report.put(columns, &[&[device], &words[..]].concat(), false);
             } else {
                 // Of a file that was cut, the last line.
                 header = None;
@@ -294,12 +319,12 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
         for (device, row) in &report.rows {
             let (columns, texts): (Vec<Meaning>, Vec<&str>) =
                 row.iter().map(|(meaning, text)| (*meaning, text.as_str())).unzip();
-            let Some((device, interval, split)) = interval(&columns, &texts) else {
+            let Some((_, interval, split)) = interval(&columns, &texts) else {
                 let shown = texts.join(" ");
                 return Err(crate::error::broken(source_name, 0, format!("no row of figures of {device}: {shown:?}")));
             };
             is_split |= split;
-            block.rows.push((device, interval));
+            block.rows.push((device.clone(), interval));
         }
         blocks.push(block);
     }
@@ -314,9 +339,7 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
         blocks.remove(0);
         notes.push("the first block is left out: without -y it covers the time since boot".to_owned());
     } else {
-        notes.push(
-            "the file has one block, which without -y covers the time since boot: its peaks are not known".to_owned(),
-        );
+        notes.push(ONE_BLOCK_NOTE.to_owned());
     }
     match (lengths, options.interval_s) {
         (_, Some(given)) => blocks.iter_mut().for_each(|block| block.length_s = given),
@@ -325,6 +348,8 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
                 block.length_s = length;
             }
         }
+        // How long one block lasted changes no rate.
+        (None, None) if !several => blocks.iter_mut().for_each(|block| block.length_s = stamp::DAY_S),
         (None, None) => {
             return Err(DemandError::NoTimes { source_name: source_name.to_owned() });
         }

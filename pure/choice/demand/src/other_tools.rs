@@ -25,7 +25,7 @@ const SADF: &str =
 const IOSTAT: &str = "record with `iostat -xdt 60 > iostat.txt`";
 
 /// In this order: the more special first.
-const OUTPUTS: [Output; 27] = [
+const OUTPUTS: [Output; 30] = [
     Output { marks: &["VolumeReadOps", ","], what: "CloudWatch's metrics as a table", remedy: CLOUD_WATCH },
     Output { marks: &["VolumeWriteOps", ","], what: "CloudWatch's metrics as a table", remedy: CLOUD_WATCH },
     Output { marks: &["ReadIOPS", ","], what: "CloudWatch's metrics as a table", remedy: CLOUD_WATCH },
@@ -71,6 +71,21 @@ const OUTPUTS: [Output; 27] = [
         what: "the counters of `vmstat -d`, whose intervals are not told",
         remedy: IOSTAT,
     },
+    Output {
+        marks: &["KB/t", "tps", "MB/s"],
+        what: "the text of iostat of macOS or BSD, which counts reads and writes together",
+        remedy: "say the need itself: its rate of requests, their size, and the share of reads",
+    },
+    Output {
+        marks: &["capacity ", "operations ", "bandwidth"],
+        what: "the text of `zpool iostat`, whose requests are those of a pool before its layout",
+        remedy: "record its disks: `iostat -xdt 60 > iostat.txt`",
+    },
+    Output {
+        marks: &["xfers", "%tm", "bread"],
+        what: "the text of iostat of AIX",
+        remedy: "say the need itself: its rate of requests, their size, and the share of reads",
+    },
     Output { marks: &["procs ---", "memory---"], what: "the text of vmstat, which has no requests", remedy: IOSTAT },
     Output { marks: &["\nnode_disk_"], what: "one moment of node_exporter's counters", remedy: PROMETHEUS },
     Output {
@@ -101,6 +116,31 @@ const SQL_FILES: &str = "query sys.dm_io_virtual_file_stats(NULL, NULL) twice, a
 const AURORA: &str = "Aurora's requests of a whole cluster, without their bytes";
 const AURORA_INSTANCES: &str =
     "take the metrics of its instances: ReadIOPS, WriteIOPS, ReadThroughput and WriteThroughput of AWS/RDS";
+
+/// Metrics of disks among which nothing counts requests.
+pub(crate) fn without_requests(of: &str, source_name: &str) -> DemandError {
+    let remedy = if of == "CloudWatch" {
+        "ask for the operations and bytes, too: VolumeReadOps, VolumeWriteOps, VolumeReadBytes and VolumeWriteBytes (of a database ReadIOPS, \
+         WriteIOPS, ReadThroughput and WriteThroughput)"
+    } else {
+        AZURE
+    };
+    DemandError::Missing {
+        source_name: source_name.to_owned(),
+        missing: "requests".to_owned(),
+        remedy: remedy.to_owned(),
+    }
+}
+
+/// An answer of Prometheus that is no course of counters.
+pub(crate) fn prometheus_error(is_moment: bool, source_name: &str) -> DemandError {
+    let what = if is_moment {
+        "an answer of Prometheus for one moment, of which no rate follows"
+    } else {
+        "an answer of Prometheus to an expression, whose series have no names of counters"
+    };
+    DemandError::OtherTool { source_name: source_name.to_owned(), what, remedy: PROMETHEUS }
+}
 
 /// Why these metrics give no demand.
 pub(crate) fn metrics_error(found: Vec<String>, source_name: &str) -> DemandError {

@@ -87,7 +87,8 @@ fn fields(line: &str, separator: char) -> Vec<String> {
 }
 
 pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Result<Demand, DemandError> {
-    let mut lines = text.lines().enumerate();
+    // typeperf begins with a blank line.
+    let mut lines = text.lines().enumerate().skip_while(|(_, line)| line.trim().is_empty());
     let Some((_, header)) = lines.next() else {
         return Err(DemandError::Empty { source_name: source_name.to_owned() });
     };

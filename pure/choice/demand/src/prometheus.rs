@@ -41,13 +41,17 @@ fn series(json: &Json) -> Option<&Vec<Json>> {
 /// Whether it is such an answer: series with names and values by time.
 pub(crate) fn is_one(json: &Json) -> bool {
     let first = series(json).and_then(|all| all.first());
-    first.is_some_and(|first| first.get("metric").is_some() && first.get("values").is_some())
+    first.is_some_and(|first| first.get("metric").is_some() && (first.get("values").or(first.get("value"))).is_some())
 }
 
 pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Result<Demand, DemandError> {
     let json: Json = serde_json::from_str(text)
         .map_err(|error| broken(source_name, error.line(), format!("no complete JSON: {error}")))?;
     let all = series(&json).map_or(&[][..], Vec::as_slice);
+    if all.iter().all(|one| one.get("values").is_none() || one.pointer("/metric/__name__").is_none()) {
+        let is_moment = all.iter().all(|one| one.get("values").is_none());
+        return Err(crate::other_tools::prometheus_error(is_moment, source_name));
+    }
     let label =
         |one: &Json, name: &str| one.pointer(&format!("/metric/{name}")).and_then(Json::as_str).map(str::to_owned);
     let instances: BTreeSet<Option<String>> = all.iter().map(|one| label(one, "instance")).collect();

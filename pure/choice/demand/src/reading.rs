@@ -37,6 +37,9 @@ pub enum Form {
 /// Characters within which a file names its kind.
 const KEYS_WITHIN: usize = 4096;
 
+/// Devices that an error names.
+const DEVICES_SHOWN: usize = 8;
+
 /// Keys that only one form has.
 const KEYS: [(&str, Form); 6] = [
     ("\"sysstat\"", Form::SysstatJson),
@@ -120,6 +123,14 @@ pub fn read(bytes: &[u8], source_name: &str, options: &ReadOptions) -> Result<De
         Form::Dool => dool::read(text, source_name, options)?,
     };
     demand.leave_out_impossible(source_name)?;
+    if demand.intervals.iter().all(|one| one.requests_per_s() <= 0.0 && one.bytes_per_s() <= 0.0) {
+        let mut devices = demand.devices;
+        if devices.len() > DEVICES_SHOWN {
+            devices.truncate(DEVICES_SHOWN);
+            devices.push("more".to_owned());
+        }
+        return Err(DemandError::Idle { source_name: source_name.to_owned(), devices: devices.join(", ") });
+    }
     limited::mark_limited(&mut demand);
     Ok(demand)
 }

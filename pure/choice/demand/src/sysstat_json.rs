@@ -60,6 +60,7 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
         let lengths = match (lengths, options.interval_s) {
             (_, Some(given)) => vec![given; blocks.len()],
             (Some(lengths), None) => lengths,
+            (None, None) if is_iostat && blocks.len() == 1 => vec![stamp::DAY_S],
             (None, None) => {
                 return Err(DemandError::NoTimes { source_name: source_name.to_owned() });
             }
@@ -69,6 +70,8 @@ pub(crate) fn read(text: &str, source_name: &str, options: &ReadOptions) -> Resu
     if is_iostat && blocks.len() > 1 && !mended.is_without_boot {
         blocks.remove(0);
         notes.push("the first block is left out: without -y it covers the time since boot".to_owned());
+    } else if is_iostat && blocks.len() == 1 {
+        notes.push(iostat::ONE_BLOCK_NOTE.to_owned());
     }
     combined(if is_iostat { "iostat" } else { "sadf" }, source_name, blocks, options, notes)
 }

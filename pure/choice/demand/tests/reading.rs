@@ -77,6 +77,69 @@ fn a_counter_that_ran_over_is_left_out_with_its_place() {
 }
 
 #[test]
+fn one_report_needs_no_length_and_an_idle_disk_is_named() {
+    let header = "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\n";
+    let since_boot =
+        of(&format!("Linux 6.1 (h) \t06/01/26 \t_x86_64_\t(9 CPU)\n\n{header}sda 100 800 1 50 400 1 0.1 9\n\n"));
+    assert!((since_boot.intervals[0].requests_per_s() - 150.0).abs() < 1e-9);
+    assert!(since_boot.notes[0].contains("one block"), "{:?}", since_boot.notes);
+    let json = r#"{"sysstat": {"hosts": [{"statistics": [{"disk": [
+        {"disk_device": "sda", "r/s": 100.0, "w/s": 50.0, "rkB/s": 800.0, "wkB/s": 400.0}]}]}]}}"#;
+    assert_eq!(of(json).notes, since_boot.notes);
+    let zero = "sda 0 0 0 0 0 0 0 0\nsdb 0 0 0 0 0 0 0 0\n\n";
+    let idle = refused(&format!("Linux 6.1 (h) \t06/01/26 \t_x86_64_\t(9 CPU)\n\n{header}{zero}"));
+    assert!(idle.contains("no interval has a request to sda, sdb: record while"), "{idle}");
+}
+
+#[test]
+fn iostat_of_other_systems_has_the_same_figures() {
+    let free_bsd = "                        extended device statistics  \n\
+        device       r/s     w/s     kr/s     kw/s  ms/r  ms/w  ms/o  ms/t qlen  %b  \n";
+    let solaris = "                    extended device statistics              \n\
+        \x20   r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n";
+    for (header, row) in [
+        (free_bsd, "nvd0         500     100   4000.0   1600.0    20    10     0    18   11  99 \n"),
+        (solaris, "  500.0  100.0 4000.0 1600.0  0.0 11.0    0.0   18.3   0  99 c1t1d0\n"),
+    ] {
+        let text = format!("{header}{row}{header}{row}");
+        let demand = with(&text, 60.0);
+        assert_eq!(demand.intervals.len(), 1);
+        is_the_sample(&demand, 18.33, 11.0);
+    }
+    let mac = "              disk0       cpu    load average\n    KB/t  tps  MB/s  us sy id   1m   5m   15m\n   20.35   45  0.89   3  2 95  1.72 1.95 2.01\n";
+    assert!(refused(mac).contains("iostat of macOS"), "{}", refused(mac));
+}
+
+#[test]
+fn what_lacks_requests_is_answered_with_what_to_ask_for() {
+    let balance = r#"{"MetricDataResults": [{"Id": "m1", "Label": "BurstBalance", "Timestamps": ["2022-03-01T10:05:00+00:00"], "Values": [55.0]}]}"#;
+    assert!(refused(balance).contains("lacks requests: ask for the operations"), "{}", refused(balance));
+    let consumed = azure(&[("VM Uncached IOPS Consumed Percentage", &[Some(12.0), Some(13.0)])]);
+    assert!(refused(&consumed).contains("lacks requests"), "{}", refused(&consumed));
+    let of = |metric: &str, values: &str| {
+        format!(r#"{{"status":"success","data":{{"result":[{{"metric":{{{metric}"device":"sda"}},{values}}}]}}}}"#)
+    };
+    let moment = refused(&of(r#""__name__":"node_disk_reads_completed_total","#, r#""value":[1700000000.1,"123"]"#));
+    assert!(moment.contains("for one moment"), "{moment}");
+    let rate = refused(&of("", r#""values":[[1700000000,"123.4"],[1700000060,"130.1"]]"#));
+    assert!(rate.contains("no names of counters"), "{rate}");
+}
+
+#[test]
+fn flexible_servers_of_azure_have_names_of_their_own() {
+    let minutes = |value: f64| [Some(value), Some(value)];
+    let demand = of(&azure(&[
+        ("read_iops", &minutes(500.0)),
+        ("write_iops", &minutes(100.0)),
+        ("read_throughput", &minutes(4_096_000.0)),
+        ("write_throughput", &minutes(1_638_400.0)),
+        ("disk_iops_consumed_percentage", &[Some(20.0), Some(99.0)]),
+    ]));
+    assert_eq!(demand.intervals.iter().map(|one| one.at_limit).collect::<Vec<_>>(), [None, Some(AtLimit::Reported)]);
+    assert!((demand.intervals[0].requests_per_s() - 600.0).abs() < 1e-9);
+}
+
+#[test]
 fn a_clock_of_twelve_hours_and_midnight_give_lengths() {
     let text = format!(
         "05/06/2024 11:59:30 PM\n{BLOCK_12}05/07/2024 12:00:30 AM\n{BLOCK_12}05/07/2024 12:01:30 AM\n{BLOCK_12}"
@@ -157,6 +220,8 @@ fn performance_logs_in_every_language_with_points_or_commas() {
     let all = [
         log("PhysicalDisk", &english, ',', &rows),
         log("LogicalDisk", &english, '\t', &rows),
+        // As typeperf prints it.
+        format!("\r\n{}Exiting, please wait...\r\n", log("PhysicalDisk", &english, ',', &rows)),
         log("Physikalischer Datenträger", &german, ';', &commas),
         log("Disque physique", &french, ';', &commas),
         log("Disco físico", &spanish, ',', &commas),
