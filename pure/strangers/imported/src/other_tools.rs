@@ -14,7 +14,9 @@ struct Output {
 
 const ADVISE: &str = "it says what was asked of storage, not what storage can do: give it to `loadline advise`";
 
-const OUTPUTS: [Output; 15] = [
+const RUN: &str = "measure with `loadline run`, or with fio and --output-format=json";
+
+const OUTPUTS: [Output; 22] = [
     Output {
         marks: &["FIO Benchmark Summary", "IOPS (Read/Write)"],
         what: "kbench's summary, whose figures have no loads",
@@ -49,6 +51,41 @@ const OUTPUTS: [Output; 15] = [
         marks: &["ISO Date,Label,Phase,"],
         what: "elbencho's live statistics, whose rows are moments of a phase",
         remedy: "import the file of its --csvfile, which has the results",
+    },
+    Output {
+        marks: &["OPERATION", "RESULT TYPE", "FIRST DONE"],
+        what: "elbencho's text, which has no block size, depth or threads",
+        remedy: "run it with --csvfile FILE, and import that file",
+    },
+    Output {
+        marks: &["Sequential Output", "Sequential Input"],
+        what: "a result of bonnie++, whose figures have neither sizes nor depths",
+        remedy: RUN,
+    },
+    Output {
+        marks: &["Iozone: Performance Test"],
+        what: "a result of iozone, which has bytes a second and no requests",
+        remedy: RUN,
+    },
+    Output {
+        marks: &["Results for timespan", "actual test time"],
+        what: "diskspd's text without its input parameters, so that the load is not known",
+        remedy: "run diskspd with -Rxml, and import that file",
+    },
+    Output {
+        marks: &["Total IO", "I/O per s"],
+        what: "a part of diskspd's text, in which the load is missing",
+        remedy: "import all of the text, or run diskspd with -Rxml",
+    },
+    Output {
+        marks: &["sysbench", "evaluation benchmark", "memory"],
+        what: "a result of sysbench on memory",
+        remedy: RUN,
+    },
+    Output {
+        marks: &["COMM", "DISK", "SECTOR", "LAT(ms)"],
+        what: "a trace of bcc's biosnoop: it says what was asked of storage, request by request",
+        remedy: "give it to `loadline replay` or `loadline advise`",
     },
     Output { marks: &["CSV output", "\"dsk/"], what: "what dool or dstat recorded", remedy: ADVISE },
     Output { marks: &["\"sysstat\"", "\"hosts\""], what: "what sysstat recorded", remedy: ADVISE },
@@ -92,6 +129,12 @@ mod tests {
         for (text, name) in [
             ("ISO Date,Label,Phase,RuntimeMS,Rank,MixType,Done%,DoneBytes,MiB/s,IOPS,\n", "elbencho's live"),
             (include_str!("../tests/corpus/github-benchmark.json"), "github-action-benchmark"),
+            ("OPERATION   RESULT TYPE         FIRST DONE   LAST DONE\n", "elbencho's text"),
+            ("Version 1.97  ------Sequential Output------ --Sequential Input- --Random-\n", "bonnie++"),
+            ("\tIozone: Performance Test of File I/O\n", "iozone"),
+            ("Results for timespan 1:\n****\n\nactual test time:\t5.00s\n", "without its input parameters"),
+            ("Total IO\nthread |  bytes |  I/Os | MB/s |  I/O per s |  file\n", "a part of diskspd's text"),
+            ("TIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)\n", "biosnoop"),
             ("SQL statistics:\n    transactions:                        819    (155.46 per sec.)\n", "sysbench"),
         ] {
             let told = error(text, "f".to_owned()).to_string();

@@ -24,6 +24,32 @@ fn dd_line(line: &str) -> Option<(&str, &str)> {
     (is_whole && unit.starts_with('s')).then_some((bytes, seconds))
 }
 
+/// The counts of whole and of cut records, in any language: `6395+1 records out`.
+fn dd_records(line: &str) -> Option<(&str, &str)> {
+    let (counts, what) = line.trim().split_once(' ')?;
+    let (whole, cut) = counts.split_once('+')?;
+    let is_count = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (is_count(whole) && is_count(cut) && !what.is_empty()).then_some((whole, cut))
+}
+
+/// The roundest size of records between their mean, where some were cut, and what the whole ones have if these moved all.
+fn round_size(least: f64, most: f64) -> f64 {
+    let multiple = |shift: u32| {
+        let unit = f64::from(1_u32 << shift);
+        let size = (least / unit).ceil() * unit;
+        (size > 0.0 && size <= most).then_some(size)
+    };
+    (9..=26).rev().find_map(multiple).unwrap_or(least)
+}
+
+/// What dd was asked, behind a shell's prompt or at the beginning of a line.
+fn dd_command(line: &str) -> Option<&str> {
+    let begins =
+        line.starts_with("dd ") || ["# dd ", "$ dd ", "> dd ", "sudo dd "].iter().any(|mark| line.contains(mark));
+    let words = begins.then(|| line.split_once("dd ").map(|(_, words)| words)).flatten()?;
+    ["if=", "of=", "bs="].iter().any(|key| words.contains(key)).then_some(words)
+}
+
 /// Whether a text is of dd.
 pub(crate) fn is_dd(text: &str) -> bool {
     text.lines().any(|line| dd_line(line).is_some())
@@ -35,20 +61,22 @@ pub(crate) fn dd(source: Source<'_>) -> Result<Results, ImportError> {
     let (mut full, mut partial) = (None, 0.0);
     let mut command: Option<&str> = None;
     for (line, text) in source.lines() {
-        if let Some(words) = text.trim_start_matches(['$', '#', ' ']).strip_prefix("dd ") {
+        if let Some(words) = dd_command(text) {
             command = Some(words);
         }
-        if let Some((whole, rest)) = text.split_once('+').filter(|(_, rest)| rest.contains("records out")) {
-            full = Some(source.number(line, whole)?);
-            partial = source.number(line, rest.split_whitespace().next().unwrap_or_default())?;
+        // Of the two lines, in and out, the later counts.
+        if let Some((whole, rest)) = dd_records(text) {
+            (full, partial) = (Some(source.number(line, whole)?), source.number(line, rest)?);
             continue;
         }
         let Some((bytes, seconds)) = dd_line(text) else { continue };
         let bytes = source.number(line, bytes)?;
         // dd writes no thousands: a comma is a decimal one.
         let seconds = source.number(line, &seconds.replacen(',', ".", 1))?;
-        let count = full.take().map_or(1.0, |full| full + partial).max(1.0);
-        let block = if partial == 0.0 { bytes / count } else { (bytes / count).ceil() };
+        let full = full.take();
+        let count = full.map_or(1.0, |full| full + partial).max(1.0);
+        let whole = full.map_or(count, |full| full.max(1.0));
+        let block = round_size(bytes / count, bytes / whole);
         let of = |key: &str| command.and_then(|words| words.split_whitespace().find_map(|word| word.strip_prefix(key)));
         let is_memory = |path: &str| {
             path.starts_with("/dev/zero") || path.starts_with("/dev/null") || path.starts_with("/dev/urandom")
@@ -321,6 +349,12 @@ mod tests {
             assert!(is_dd(text), "{text}");
             assert_eq!(dd(source(text)).unwrap().jobs[0].trial.measured_ns, 5_368_710_000, "{text}");
         }
+        // In other languages, and behind a shell's prompt.
+        let german = "# dd if=kali.iso of=/dev/sdc bs=512k\n6395+1 Datensätze ein\n6395+1 Datensätze aus\n3353227264 bytes (3,4 GB, 3,1 GiB) copied, 365,951 s, 9,2 MB/s\n";
+        let job = &dd(source(german)).unwrap().jobs[0];
+        assert_eq!((job.trial.count(), job.spec.blocks[0].size.get()), (6396, 512 << 10));
+        let read = "root@node01:/mnt# dd if=10G of=/dev/null bs=1M count=10240\n10240+0 records in\n10240+0 records out\n10737418240 bytes (11 GB, 10 GiB) copied, 1.30639 s, 8.2 GB/s\n";
+        assert!(dd(source(read)).unwrap().jobs[0].spec.reads_any());
         let told = "$ dd if=/dev/sdb of=/dev/null bs=1M iflag=direct\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 5.36871 s, 200 MB/s\n";
         let job = &dd(source(told)).unwrap().jobs[0];
         assert_eq!((job.target.as_deref(), job.spec.buffered, job.spec.reads_any()), (Some("/dev/sdb"), false, true));

@@ -252,7 +252,9 @@ impl<'a> Entry<'a> {
 /// The load of a job, or of its clones; or why it is none of ours.
 fn understood(clones: &[Entry<'_>], aside: Option<&SetAside>, measured: &mut Measured) -> Result<ReportedJob, String> {
     let Some(aside) = aside else {
-        return Err("its results do not say with which options it was run (fio tells them since 2.14)".to_owned());
+        return Err("its results do not say with which options it was run: JSON has them since fio 2.14, and the text in its first lines \
+                    (`NAME: (g=0): rw=...`), which are missing"
+            .to_owned());
     };
     let pairs = aside.options.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let mut job = reported_job(&clones[0].name, pairs).map_err(|problems| {

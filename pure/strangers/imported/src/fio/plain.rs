@@ -20,6 +20,11 @@ const REPORTS_APART: f64 = 1.02;
 /// Depths of the terse form, each up to the next.
 const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
+const NORMAL_UNKNOWN: &str = "fio's normal text does not tell whether requests went through the page cache: it is taken that they did not \
+                              (direct=1). Nor does it tell whether their rate was held, what the target was and how large";
+const TERSE_UNKNOWN: &str = "fio's terse form does not tell what was asked: that requests fell anywhere, their size and their depth are taken \
+                             from its figures, and it is taken that they did not go through the page cache";
+
 /// A text as a document, with what it does not tell.
 pub(super) struct Plain {
     pub(super) document: Value,
@@ -160,11 +165,7 @@ pub(super) fn normal(source: Source<'_>) -> Result<Plain, ImportError> {
     if let Some(date) = date {
         document["timestamp"] = date.into();
     }
-    let mut unknown = vec![
-        "fio's normal text does not tell whether requests went through the page cache: it is taken that they did not (direct=1). Nor \
-         does it tell whether their rate was held, what the target was and how large"
-            .to_owned(),
-    ];
+    let mut unknown = vec![NORMAL_UNKNOWN.to_owned()];
     if is_unified {
         unknown.push(
             "Nor does it tell the share of reads where both are reported as one: half is taken, fio's default"
@@ -425,7 +426,10 @@ fn statistic(source: Source<'_>, line: usize, text: &str, factor: f64) -> Result
 pub(super) fn terse(source: Source<'_>) -> Result<Plain, ImportError> {
     let mut jobs = Vec::new();
     let mut version = None;
+    // Its first lines stand before it, unless they were left out (`--minimal` alone).
+    let (mut announcements, mut is_told): (Vec<(&str, Map<String, Value>)>, bool) = (Vec::new(), true);
     for (line, text) in source.lines() {
+        announcements.extend(announced(without_host(text)));
         let Some(form) = terse_version(text) else { continue };
         if jobs.len() >= JOBS_MAX {
             return Err(source.error(line, format!("more than {JOBS_MAX} jobs are in it")));
@@ -436,16 +440,22 @@ pub(super) fn terse(source: Source<'_>) -> Result<Plain, ImportError> {
             version = fields.next().map(str::to_owned).or(version);
         }
         let fields: Vec<&str> = fields.collect();
-        jobs.push(terse_job(source, line, form, &fields)?);
+        let mut job = terse_job(source, line, form, &fields)?;
+        let own = announcements.iter().find(|(name, _)| job["jobname"] == *name);
+        is_told &= own.is_some();
+        if let (Some((_, own)), Some(options)) = (own, job["job options"].as_object_mut()) {
+            options.extend(own.clone());
+        }
+        jobs.push(job);
     }
     let reported = last_reports(&jobs);
     jobs.drain(..jobs.len() - reported);
-    let unknown = vec![
-        "fio's terse form does not tell what was asked: that requests fell anywhere, their size and their depth are taken from its \
-         figures, and it is taken that they did not go through the page cache"
-            .to_owned(),
-    ];
-    Ok(Plain { document: json!({ "fio version": version, "jobs": jobs }), unknown, is_engine_unknown: true })
+    let unknown = if is_told { NORMAL_UNKNOWN } else { TERSE_UNKNOWN };
+    Ok(Plain {
+        document: json!({ "fio version": version, "jobs": jobs }),
+        unknown: vec![unknown.to_owned()],
+        is_engine_unknown: !is_told,
+    })
 }
 
 /// How many jobs a report has, where `--status-interval` wrote one after another: the same jobs in the same order, each further on than

@@ -55,6 +55,20 @@ fn what_fio_3_33_printed_is_what_its_json_would_have_said() {
 }
 
 #[test]
+fn a_terse_line_behind_its_announcement_has_that_load() {
+    let own = include_str!("../../../tests/corpus/fio/terse3.txt");
+    let line = own.lines().find(|line| line.starts_with("3;")).unwrap();
+    let name = line.split(';').nth(2).unwrap();
+    let text = format!(
+        "{name}: (g=0): rw=read, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=4\nfio-3.32\nStarting 1 process\n{line}\n"
+    );
+    let spec = |text: &str| read(text, "f", 0).unwrap().jobs.remove(0).spec;
+    let (told, alone) = (spec(&text), spec(line));
+    assert!(format!("{:?}", told.pattern).starts_with("Sequential") && told.blocks[0].size.get() == 4096, "{told:?}");
+    assert_ne!(told.pattern, alone.pattern);
+}
+
+#[test]
 fn the_terse_form_of_every_version_is_taken() {
     let rates = |results: &Results| results.jobs[0].trial.iops().unwrap().round();
     let three = kept!("fio/terse3.txt");
