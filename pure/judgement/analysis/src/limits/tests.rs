@@ -138,6 +138,8 @@ fn a_rate_ceiling_that_is_met_is_the_loads_own() {
     let mut record = run(sweep(1.0, 4 * KIB, &[1]));
     record.cells[0].load.figures_mut().expect("figures").rate_iops = Some(1_000.0);
     assert_eq!(limits(&record), [Limit::Arrival]);
+    record.cells[0].load.figures_mut().expect("figures").rate_iops = Some(957.0);
+    assert_eq!(limits(&record), [Limit::Arrival]);
     record.cells[0].load.figures_mut().expect("figures").rate_iops = Some(2_000.0);
     assert_eq!(limits(&record), [Limit::Unexplained]);
 }

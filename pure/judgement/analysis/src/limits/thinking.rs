@@ -10,6 +10,8 @@ use loadline_record::{Binding, DoubtCode, Evidence, Limit, LoadFact};
 const OWN_TIME_MIN: f64 = 0.9;
 /// A load that has so few of its requests in flight on average spends most of its time on something else than the storage.
 const IN_FLIGHT_MIN: f64 = 0.5;
+/// The share of a load's requests whose latencies are known, from which on they stand for all.
+const TIMED_MIN: f64 = 0.99;
 /// What takes less of the time from one request to the next is not all of it.
 const OF_TURN_MAX: f64 = 0.9;
 /// The larger part of a load's time.
@@ -69,7 +71,9 @@ impl Case<'_> {
         let depth = outstanding(cell).filter(|_| doubted(cell, DoubtCode::Imported) && !paced(cell))? as f64;
         let (requests, flushes) = (iops(cell).filter(|rate| *rate > 0.0)?, self.flush_time_per_s()?);
         let parts = || [&cell.read, &cell.write, &cell.trim].into_iter().flatten();
-        if !parts().all(|of| of.latency_ns.mean > 0.0) {
+        // Requests without a latency may have been in flight at all times.
+        let timed = parts().filter(|of| of.latency_ns.mean > 0.0).map(|of| of.iops).sum::<f64>();
+        if timed < requests * TIMED_MIN {
             return None;
         }
         let busy = parts().map(|of| of.latency_ns.mean * of.iops).sum::<f64>() / 1e9;

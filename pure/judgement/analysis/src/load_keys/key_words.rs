@@ -154,7 +154,7 @@ pub(super) fn words_of_plan(spec: &LoadSpec) -> Vec<(LoadKey, KeyWords)> {
         (LoadKey::DropCaches, switch(*drop_caches, "caches dropped", "caches kept")),
         (LoadKey::WarmUp, lasting("warm-up", *warm_up)),
         (LoadKey::CoolDown, lasting("cool-down", *cool_down)),
-        (LoadKey::Duration, said(format!("for {duration}"))),
+        (LoadKey::Duration, said(format!("for {}", seconds(duration.as_ns())))),
         (
             LoadKey::Fill,
             said(match fill {

@@ -267,6 +267,22 @@ fn of_a_disk_behind_a_link_large_transfers_are_bound_by_bytes_and_small_ones_wai
 }
 
 #[test]
+fn what_has_no_latency_is_not_said_to_have_held_itself_back() {
+    let imported = |mut cell: CellRecord| {
+        cell.trials[0].doubts = vec![Doubt::written(DoubtCode::Imported, "As seen.")];
+        bindings(&run(vec![cell])).remove(0).limit
+    };
+    let deep = closed("random", 1.0, 4 * KIB, 32);
+    assert_ne!(imported(without_latency(deep.clone(), 63_947.5)), Limit::Arrival);
+    assert_ne!(imported(without_latency(closed("sequential", 1.0, 2048 * KIB, 1), 85.0)), Limit::Arrival);
+    // Nor one half of which has none.
+    let mut half = without_latency(LoadFigures { read_ratio: 0.5, ..deep }, 63_947.5);
+    let read = half.trials[0].operations.get_mut(&Operation::Read).unwrap();
+    read.latency = latencies(read.count, 1e5);
+    assert_ne!(imported(half), Limit::Arrival);
+}
+
+#[test]
 fn writes_that_are_durable_by_themselves_are_bound_by_that() {
     // On ext4 over a loop device: more at once come to little more.
     let of = |threads: u32, rate: f64, how: &str| {
