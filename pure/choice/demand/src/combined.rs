@@ -44,6 +44,9 @@ fn groups(blocks: &mut [Block]) -> BTreeSet<String> {
     groups
 }
 
+/// Numbers that the kernel gives out as drivers come: disks of a virtual machine or volumes over others.
+const DYNAMIC_MAJORS: std::ops::RangeInclusive<u32> = 240..=254;
+
 /// Whether the kernel gives this name to a disk, a partition or a number, and nobody to a volume over others.
 fn is_disk_name(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
@@ -58,7 +61,9 @@ fn is_disk_name(name: &str) -> bool {
         |kind: &str| name.strip_prefix(kind).and_then(|rest| rest.chars().next()).is_some_and(|c| c.is_ascii_digit());
     ["sd", "vd", "xvd", "hd", "dasd"].into_iter().any(lettered)
         || ["nvme", "mmcblk", "rbd", "pmem", "nbd", "loop"].into_iter().any(numbered)
-        || name.strip_prefix("dev").and_then(|rest| rest.split_once('-')).is_some_and(|(a, b)| digits(a) && digits(b))
+        || name.strip_prefix("dev").and_then(|rest| rest.split_once('-')).is_some_and(|(a, b)| {
+            digits(a) && digits(b) && !a.parse().is_ok_and(|major: u32| DYNAMIC_MAJORS.contains(&major))
+        })
 }
 
 /// Bytes read and written in every block.
@@ -257,7 +262,7 @@ mod tests {
         assert_eq!(devices([(0.0, 0.0), (0.0, 0.0)]), ["sdb", "sdc", "vg0-data"]);
         // Two disks of a mirror stay two.
         assert!(["sda", "nvme0n1", "xvdf", "dev8-16", "mmcblk0"].into_iter().all(is_disk_name));
-        assert!(!["vg0-data", "data", "sd", "mpatha", " both", "dev-x"].into_iter().any(is_disk_name));
+        assert!(!["dev253-1", "vg0-data", "data", "sd", "mpatha", " both", "dev-x"].into_iter().any(is_disk_name));
     }
 
     #[test]

@@ -108,7 +108,8 @@ fn form_of_json(json: &Json) -> Option<Form> {
 /// [`DemandError`].
 pub fn read(bytes: &[u8], source_name: &str, options: &ReadOptions) -> Result<Demand, DemandError> {
     let text = decoded(bytes, source_name)?;
-    let text = text.trim_start_matches('\u{feff}');
+    let text = loadline_units::without_prefixes(text.trim_start_matches('\u{feff}'));
+    let text = text.as_ref();
     let form = form_of(text).ok_or_else(|| other_tools::error(text, source_name))?;
     let mut demand = match form {
         Form::Iostat => iostat::read(text, source_name, options)?,

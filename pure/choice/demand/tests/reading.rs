@@ -53,6 +53,8 @@ fn iostat_of_every_generation_reads_the_same() {
             .map(|line| if line.contains("sdb") { line.replace('.', ",") } else { line.to_owned() } + "\r\n")
             .collect();
         is_the_sample(&of(&comma), 18.33, 11.0);
+        let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
+        is_the_sample(&of(&quoted), 18.33, 11.0);
         let cut = format!("{text}05/06/24 07:10:09\n{}", &block[..block.len() - 60]);
         is_the_sample(&of(&cut), 18.33, 11.0);
     }
@@ -104,7 +106,9 @@ fn iostat_of_other_systems_has_the_same_figures() {
         let text = format!("{header}{row}{header}{row}");
         let demand = with(&text, 60.0);
         assert_eq!(demand.intervals.len(), 1);
-        is_the_sample(&demand, 18.33, 11.0);
+        let one = demand.intervals[0];
+        assert_eq!((one.reads_per_s, one.writes_per_s, one.read_bytes_per_s), (500.0, 100.0, 4_096_000.0));
+        assert_eq!(one.latency_ns.is_some(), header == solaris);
     }
     let mac = "              disk0       cpu    load average\n    KB/t  tps  MB/s  us sy id   1m   5m   15m\n   20.35   45  0.89   3  2 95  1.72 1.95 2.01\n";
     assert!(refused(mac).contains("iostat of macOS"), "{}", refused(mac));

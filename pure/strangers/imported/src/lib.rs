@@ -124,6 +124,8 @@ const FORMS: [(Recognises, Reader); 18] = [
 /// # Errors
 /// A text of no known form, cut off, or with impossible figures, with the place.
 pub fn read(text: &str, source: &str, written_unix_s: u64) -> Result<Results, ImportError> {
+    let plain = loadline_units::without_prefixes(text);
+    let text = plain.as_ref();
     let own = Source { text, name: source, written_unix_s };
     // JSON may stand amid any lines of text.
     let mut results = match fio::read(text, source, written_unix_s) {

@@ -77,11 +77,7 @@ const OUTPUTS: [Output; 22] = [
         what: "a part of diskspd's text, in which the load is missing",
         remedy: "import all of the text, or run diskspd with -Rxml",
     },
-    Output {
-        marks: &["sysbench", "evaluation benchmark", "memory"],
-        what: "a result of sysbench on memory",
-        remedy: RUN,
-    },
+    Output { marks: &["sysbench ", "memory"], what: "a result of sysbench on memory", remedy: RUN },
     Output {
         marks: &["COMM", "DISK", "SECTOR", "LAT(ms)"],
         what: "a trace of bcc's biosnoop: it says what was asked of storage, request by request",

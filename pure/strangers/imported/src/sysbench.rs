@@ -58,6 +58,8 @@ pub(crate) fn read(source: Source<'_>) -> Result<Results, ImportError> {
                 section = match key {
                     "File operations" => "files",
                     _ if key.starts_with("Latency") => "latency",
+                    // Of version 0.5.
+                    "response time" => "latency",
                     _ if key.contains("per-request statistics") => "latency",
                     _ => key.split(' ').next().unwrap_or_default(),
                 };
@@ -176,6 +178,9 @@ mod tests {
     fn every_version_has_its_printed_figures() {
         let old = counts(include_str!("../tests/corpus/sysbench-0.4.txt"));
         assert_eq!(old, (vec![6000, 4000, 1600], 3_980_000.0, Some(9_000_000), 0.6, 4));
+        let half =
+            include_str!("../tests/corpus/sysbench-0.4.txt").replace("per-request statistics:", "response time:");
+        assert_eq!(counts(&half), old);
         let one = counts(include_str!("../tests/corpus/sysbench-1.0.txt"));
         assert_eq!(one, (vec![6000, 4000, 1600], 3_430_000.0, Some(9_000_000), 0.6, 4));
         let next = counts(include_str!("../tests/corpus/sysbench-1.1.txt"));

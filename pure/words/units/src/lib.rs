@@ -5,6 +5,7 @@
 
 mod amount;
 mod date;
+mod pasted;
 mod rate;
 mod ratio;
 mod text;
@@ -13,6 +14,7 @@ pub mod words;
 
 pub use amount::Bytes;
 pub use date::{Date, NotATime, NotATimestamp, Timestamp, TypedTime};
+pub use pasted::without_prefixes;
 pub use rate::{ByteRate, Iops};
 pub use ratio::{Growth, Ratio, percent_places};
 pub use text::UnitError;

@@ -69,6 +69,19 @@ fn a_terse_line_behind_its_announcement_has_that_load() {
 }
 
 #[test]
+fn what_a_log_or_a_quotation_puts_before_each_line_changes_nothing() {
+    for own in
+        [include_str!("../../../tests/corpus/fio/normal.txt"), include_str!("../../../tests/corpus/fio/terse3.txt")]
+    {
+        let known = read(own, "f", 0).unwrap();
+        for before in ["> ", "    ", "2026-11-30T05:36:12.1234567Z "] {
+            let text: String = own.lines().map(|line| format!("{before}{line}\n")).collect();
+            assert_eq!(format!("{:?}", read(&text, "f", 0).unwrap().jobs), format!("{:?}", known.jobs), "{before:?}");
+        }
+    }
+}
+
+#[test]
 fn the_terse_form_of_every_version_is_taken() {
     let rates = |results: &Results| results.jobs[0].trial.iops().unwrap().round();
     let three = kept!("fio/terse3.txt");
