@@ -35,6 +35,17 @@ pub enum Lever {
     Merges,
 }
 
+/// A commit of fewer items is one of nearly each: a person who sets it goes on to so many, not from one to two.
+const FEW_ITEMS: u64 = 8;
+
+/// The larger commits that a person sets: of twice the items, or of 8 where twice is fewer.
+#[must_use]
+pub fn larger_commits(spec: &PipelineSpec) -> Amount<u64> {
+    let items = spec.commit.as_ref().and_then(|commit| commit.every_items);
+    let few = items.filter(|items| items.saturating_mul(2) < FEW_ITEMS);
+    few.map_or(Amount::Times(2.0), |_| Amount::To(FEW_ITEMS))
+}
+
 impl Lever {
     /// What kind of part it is, as it is stored and printed.
     #[must_use]
@@ -166,7 +177,7 @@ impl Lever {
             }
             Self::Workers(station) => vec![Change::Workers(station, Amount::Times(2.0))],
             Self::Volume(role) => vec![Change::Volume(role, VolumeSpeed::Times(2.0))],
-            Self::Commit => vec![Change::CommitItems(Amount::Times(2.0))],
+            Self::Commit => vec![Change::CommitItems(larger_commits(&record.spec))],
             Self::Memory => vec![Change::IndexMemory(Amount::Times(2.0))],
             Self::Discovery(_) | Self::Waits(_) | Self::Merges => Vec::new(),
         }

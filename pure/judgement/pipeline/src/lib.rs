@@ -30,7 +30,7 @@ pub use crawl_plan::{
 };
 pub use elasticity::{Elasticities, Elasticity, elasticities};
 pub use item::{PipelineItem, Release};
-pub use lever::Lever;
+pub use lever::{Lever, larger_commits};
 pub use live::{LIVE_REPLAYED_MAX, LiveCrawl, LiveEpoch, LiveQueue, LiveShares, LiveSource, LiveStation};
 pub use recorded::{REPLAYED_MAX, RecordedPipeline, recorded};
 pub use replay::{Keep, ReplayError, Replayed, StorageModel, replay};

@@ -2,8 +2,8 @@
 
 use super::doubt::source_limit;
 use loadline_pipeline::{
-    Assumed, Attribution, Bound, Confirmation, ConfirmedBy, CrawlConfounder, CrawlFinding, Doubtful, Evidence,
-    HeldVolumes, Lever, LiveCrawl, MeasuredElasticity, NamedShare, RepositoryReading, StationEvidence,
+    Amount, Assumed, Attribution, Bound, Confirmation, ConfirmedBy, CrawlConfounder, CrawlFinding, Doubtful, Evidence,
+    HeldVolumes, Lever, LiveCrawl, MeasuredElasticity, NamedShare, RepositoryReading, StationEvidence, larger_commits,
 };
 use loadline_record::{GateRule, PipelineSpec, SlowedStation, SourceLimit, Station, VolumeRole};
 use loadline_units::words::{listed, span, whole_percent as percent};
@@ -66,10 +66,10 @@ pub fn attribution(of: &Attribution, spec: &PipelineSpec) -> String {
             lever(*part, spec),
             figures(*part, evidence),
             tail(evidence),
-            effect(evidence, *part)
+            effect(evidence, *part, spec)
         ),
         Bound::Shared(parts) => {
-            let first = parts.first().map(|part| effect(evidence, *part)).unwrap_or_default();
+            let first = parts.first().map(|part| effect(evidence, *part, spec)).unwrap_or_default();
             let parts: Vec<String> = parts.iter().map(|part| lever(*part, spec)).collect();
             match parts.len() {
                 1 => format!("{source} is bound in part by {}.{first}{}", parts[0], against(of, spec)),
@@ -147,16 +147,20 @@ fn against(of: &Attribution, spec: &PipelineSpec) -> String {
     clocks.map(said).unwrap_or_default()
 }
 
-fn effect(evidence: &Evidence, lever: Lever) -> String {
+fn effect(evidence: &Evidence, lever: Lever, spec: &PipelineSpec) -> String {
     // What a setting gives is what its what-if says.
     let by_setting = evidence.by_settings.iter().find(|of| of.lever == lever);
     let found = by_setting.or_else(|| evidence.by_replay.iter().find(|of| of.lever == lever));
+    let larger = match larger_commits(spec) {
+        Amount::To(items) if by_setting.is_some() => format!("With a commit every {items} items"),
+        _ => "With half as many commits".to_owned(),
+    };
     let change = match lever {
         Lever::Workers(_) if by_setting.is_some() => "With twice the workers",
         Lever::Cores if by_setting.is_some() => "With twice the processors, and workers for them",
         Lever::Repository(_) => "With twice the slots",
         Lever::Connections(_) => "With twice the connections",
-        Lever::Commit => "With half as many commits",
+        Lever::Commit => &larger,
         Lever::Memory => "With twice the memory",
         Lever::Workers(_) => "With half the processor time",
         Lever::Politeness(_) => "With half the delay and twice the limit per host",

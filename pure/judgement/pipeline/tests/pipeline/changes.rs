@@ -3,7 +3,7 @@
 use crate::made_up::{Random, source, station, wide_open};
 use loadline_disk::{DiskSpec, Latency, LatencySpec, Parallelism};
 use loadline_pipeline::{
-    Assumed, Bound, Change, Keep, Lever, PipelineItem, WhatIf, WhatIfError, attribute, replay, what_if,
+    Amount, Assumed, Bound, Change, Keep, Lever, PipelineItem, WhatIf, WhatIfError, attribute, replay, what_if,
 };
 use loadline_record::{
     BatchCost, BatchRequests, CommitSpec, PipelineRecord, PipelineSpec, SegmentSpec, Station, VolumeRole, Work,
@@ -155,6 +155,15 @@ fn commits_of_one_size_do_not_show_what_larger_ones_take_and_the_interval_holds_
     }
     // A change that leaves the commits as they are takes nothing of them for granted.
     assert_eq!(asked(&record, &["cores 16"]).unwrap().assumed, []);
+}
+
+#[test]
+fn a_commit_of_each_item_is_asked_about_by_a_step_that_a_person_takes() {
+    let (_, items) = of_web(3);
+    let asked_about = |every: u64| Lever::Commit.twice(&measured(&committing(every, 30), &items));
+    assert_eq!(asked_about(1), [Change::CommitItems(Amount::To(8))]);
+    assert_eq!(asked_about(3), [Change::CommitItems(Amount::To(8))]);
+    assert_eq!(asked_about(4), [Change::CommitItems(Amount::Times(2.0))]);
 }
 
 #[test]
