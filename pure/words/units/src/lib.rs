@@ -5,7 +5,7 @@
 
 mod amount;
 mod date;
-mod pasted;
+mod prefix;
 mod rate;
 mod ratio;
 mod text;
@@ -14,7 +14,7 @@ pub mod words;
 
 pub use amount::Bytes;
 pub use date::{Date, NotATime, NotATimestamp, Timestamp, TypedTime};
-pub use pasted::without_prefixes;
+pub use prefix::without_prefixes;
 pub use rate::{ByteRate, Iops};
 pub use ratio::{Growth, Ratio, percent_places};
 pub use text::UnitError;
