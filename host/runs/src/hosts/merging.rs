@@ -144,22 +144,33 @@ fn shared(volume: &VolumeFacts, runs: &[HostRun], headers: &[&RunHeader]) -> Vol
     VolumeFacts { target: targets.join(", "), devices, size_bytes, ..volume.clone() }
 }
 
-/// The devices below a volume on each host, by whose they are; those of one kernel once.
+/// The devices below a volume on each host, by whose they are. Those that all hosts of one kernel see alike stand once: each of them may be
+/// in a control group of its own, with a throttle that the others lack.
 fn devices_of_hosts(volume: &str, runs: &[HostRun]) -> Vec<DeviceFacts> {
     let boot = |run: &HostRun| run.record.header.host.boot_id.clone();
-    let is_first = |(place, run): &(usize, &HostRun)| {
-        boot(run).is_none_or(|own| runs[..*place].iter().all(|other| boot(other).as_ref() != Some(&own)))
-    };
-    let kernels: Vec<&HostRun> = runs.iter().enumerate().filter(is_first).map(|(_, run)| run).collect();
-    let own = |run: &HostRun| {
+    let is_one_kernel = |one: &HostRun, other: &HostRun| boot(one).is_some() && boot(one) == boot(other);
+    let devices = |run: &HostRun| {
         let of_volume = run.record.header.volumes.iter().filter(|of| of.name == volume);
-        let named = |device: &DeviceFacts| match kernels.len() {
-            1 => device.clone(),
-            _ => DeviceFacts { name: format!("{} of {}", device.name, run.host), ..device.clone() },
-        };
-        of_volume.flat_map(|of| &of.devices).map(named).collect::<Vec<_>>()
+        of_volume.flat_map(|of| &of.devices).cloned().collect::<Vec<_>>()
     };
-    kernels.iter().flat_map(|run| own(run)).collect()
+    let is_one_machine = runs.iter().all(|run| is_one_kernel(run, &runs[0]));
+    let mut found: Vec<DeviceFacts> = Vec::new();
+    for (place, run) in runs.iter().enumerate() {
+        for device in devices(run) {
+            let alike = |other: &HostRun| {
+                devices(other).iter().any(|its| its.name == device.name && its.throttles == device.throttles)
+            };
+            let is_shared = runs.iter().all(|other| !is_one_kernel(run, other) || alike(other));
+            if is_shared && runs[..place].iter().any(|earlier| is_one_kernel(run, earlier)) {
+                continue;
+            }
+            found.push(match is_shared && is_one_machine {
+                true => device,
+                false => DeviceFacts { name: format!("{} of {}", device.name, run.host), ..device },
+            });
+        }
+    }
+    found
 }
 
 /// What all machines have in common.

@@ -86,8 +86,14 @@ fn a_merged_run_keeps_the_devices_and_throttles_of_each_host() {
     };
     let mut same_kernel = other.clone();
     same_kernel.header.host.boot_id.clone_from(&one.header.host.boot_id);
-    assert_eq!(merge([one.clone(), same_kernel]), ["vda"]);
-    assert_eq!(merge([one, other]), ["vda of a", "vda of b"]);
+    assert_eq!(merge([one.clone(), same_kernel.clone()]), ["vda"]);
+    assert_eq!(merge([one.clone(), other]), ["vda of a", "vda of b"]);
+    // In control groups of one kernel, of which one has no throttle.
+    same_kernel.header.volumes[0].devices[0].throttles.clear();
+    let apart = Merge::new().with(Some("a".to_owned()), one).with(Some("b".to_owned()), same_kernel).record(None);
+    let devices = apart.unwrap().header.volumes[0].devices.clone();
+    let told: Vec<_> = devices.iter().map(|device| (device.name.as_str(), device.throttles.len())).collect();
+    assert_eq!(told, [("vda of a", 1), ("vda of b", 0)]);
 }
 
 #[test]

@@ -82,9 +82,15 @@ fn held_by(record: &RunRecord, cells: &[CellSummary], cell: &CellSummary) -> Opt
     let reached = volume.devices.iter().flat_map(|device| device.throttles.iter().map(move |limit| (device, limit)));
     reached
         .filter_map(|(device, limit)| {
-            let among = devices_alike(&volume.devices, limit);
-            let own_asked = asked_of_each(cell, own, device, limit, among)?;
-            let asked = own_asked + asked_beside(record, cells, own, (device, limit), among);
+            let alike = devices_alike(&volume.devices, limit);
+            let of_host = share_of_host(own, device, alike);
+            let among = if of_host.is_some() { 1 } else { alike };
+            let own_asked = match of_host {
+                Some(share) => asked(cell, device, limit)? * share,
+                None => asked_of_each(cell, own, device, limit, among)?,
+            };
+            let beside = || asked_beside(record, cells, own, (device, limit), among);
+            let asked = own_asked + if of_host.is_some() { 0.0 } else { beside() };
             let share = |per_s: u64| (per_s, asked / per_s as f64);
             let shares = [limit.per_s, in_slices(limit)].map(share);
             let (through, share) = shares.into_iter().min_by(|left, right| nearer(left.1, right.1))?;
@@ -95,6 +101,22 @@ fn held_by(record: &RunRecord, cells: &[CellSummary], cell: &CellSummary) -> Opt
             })
         })
         .min_by(|left, right| nearer(left.share, right.share))
+}
+
+/// Of hosts that ran together: the share of the requests that came from the one whose device this is ("sdb of db2"). `None` where each of
+/// them has such a throttle, so that one stands for all.
+fn share_of_host(own: &CellRecord, device: &DeviceFacts, alike: u32) -> Option<f64> {
+    let together: Vec<_> = own.trials.iter().filter_map(|trial| trial.hosts.as_ref()).collect();
+    let hosts = || together.iter().flat_map(|hosts| &hosts.hosts);
+    if together.iter().any(|of| of.hosts.len() <= alike as usize) {
+        return None;
+    }
+    let is_its = |name: &str| device.name.strip_suffix(name).is_some_and(|rest| rest.ends_with(" of "));
+    let count = |is_counted: &dyn Fn(&str) -> bool| -> u64 {
+        hosts().filter(|host| is_counted(&host.host)).map(|host| host.window_count).sum()
+    };
+    let (its, all) = (count(&is_its), count(&|_| true));
+    (its > 0).then(|| its as f64 / all as f64)
 }
 
 /// Whether requests are seen to wait above the devices, as at a throttle: the devices have few of them, or they are let through in turns.
@@ -235,7 +257,7 @@ mod tests {
     use crate::summarize;
     use crate::words::shows;
     use crate::{AdvisedStep, Holder, LimitHolder, LoadReached, LoadStop, StopWay};
-    use loadline_record::LimitSource;
+    use loadline_record::{HostClock, HostTrial, HostsRecord, LimitSource};
 
     fn limit(requests: ThrottledRequests, counts: ThrottledQuantity, per_s: u64) -> KernelThrottle {
         let file = "/sys/fs/cgroup/blkio/db/blkio.throttle.read_iops_device".to_owned();
@@ -251,6 +273,47 @@ mod tests {
         volume.devices[0].throttles = limits;
         volume.devices = vec![volume.devices[0].clone(); devices];
         record
+    }
+
+    #[test]
+    fn a_throttle_on_one_of_several_hosts_is_named_by_its_share() {
+        let mut record = run(vec![limit(ThrottledRequests::Reads, ThrottledQuantity::Requests, 100)], 1);
+        record.cells.retain(|cell| cell.load.figures().queue_depth == Some(32));
+        let host = |name: &str, window_count| HostTrial {
+            host: name.to_owned(),
+            run: "run".to_owned(),
+            clock: HostClock::Same,
+            from_ns: 0,
+            measured_ns: 1_000_000_000,
+            count: window_count,
+            bytes: window_count * 4096,
+            window_count,
+            window_bytes: window_count * 4096,
+            errors: 0,
+            offered_iops: None,
+            latency: None,
+            histogram: None,
+            stopped_ns: 0,
+            interval_s: 1,
+            counts: vec![window_count],
+        };
+        let named = |device: &str, hosts: Vec<HostTrial>| {
+            let mut record = record.clone();
+            record.header.volumes[0].devices[0].name = device.to_owned();
+            for trial in &mut record.cells[0].trials {
+                let together = HostsRecord { hosts: hosts.clone(), window: None, missing: Vec::new() };
+                trial.hosts = Some(Box::new(together));
+            }
+            let found = summarize(&record).cells.remove(0).binding.unwrap();
+            found.seen.facts().iter().find_map(|fact| match fact {
+                Fact::Declared(DeclaredFact::Throttle { device, .. }) => Some(device.clone()),
+                _ => None,
+            })
+        };
+        let three = || vec![host("a", 1_450), host("b", 1_450), host("c", 100)];
+        assert_eq!(named("sdb of c", three()), Some("sdb of c".to_owned()));
+        assert_eq!(named("sdb of a", three()), None);
+        assert_eq!(named("sdb", three()), None);
     }
 
     #[test]
