@@ -263,8 +263,9 @@ fn most_first(bound: Bound, by_settings: &[Elasticity]) -> Bound {
     let Some(first) = bound.levers().first().copied() else { return bound };
     let of = |lever: Lever| by_settings.iter().find(|of| of.lever == lever).map(|of| of.elasticity);
     let Some(own) = of(first) else { return bound };
-    let more = libm::log2(HARDLY_MORE);
-    let more = by_settings.iter().find(|of| of.elasticity > own + more && !of.lever.is_one_wait(first));
+    // How often is committed is set at no cost: it stands before what gives no more.
+    let least = |lever: Lever| if lever == Lever::Commit { 0.0 } else { libm::log2(HARDLY_MORE) };
+    let more = by_settings.iter().find(|of| of.elasticity > own + least(of.lever) && !of.lever.is_one_wait(first));
     let Some(more) = more.map(|of| of.lever) else { return bound };
     let others = bound.levers().iter().copied().filter(|lever| *lever != more);
     Bound::Shared([more].into_iter().chain(others).collect())
