@@ -164,10 +164,8 @@ fn devices_of_hosts(volume: &str, runs: &[HostRun]) -> Vec<DeviceFacts> {
             if is_shared && runs[..place].iter().any(|earlier| is_one_kernel(run, earlier)) {
                 continue;
             }
-            found.push(match is_shared && is_one_machine {
-                true => device,
-                false => DeviceFacts { name: format!("{} of {}", device.name, run.host), ..device },
-            });
+            let name = format!("{} of {}", device.name, run.host);
+            found.push(if is_shared && is_one_machine { device } else { DeviceFacts { name, ..device } });
         }
     }
     found

@@ -34,19 +34,14 @@ fn metric(name: &str) -> Option<Metric> {
     }
     let plain =
         ["composite ", "data ", "os ", "temp "].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(&name);
+    // Those with underscores are of flexible servers of Azure Database for PostgreSQL and MySQL.
     Some(match plain {
-        "disk read operations/sec" => Metric::Reads,
-        "disk write operations/sec" => Metric::Writes,
-        "disk read bytes/sec" => Metric::ReadBytes,
-        "disk write bytes/sec" => Metric::WriteBytes,
-        "disk queue depth" => Metric::InFlight,
+        "disk read operations/sec" | "read_iops" => Metric::Reads,
+        "disk write operations/sec" | "write_iops" => Metric::Writes,
+        "disk read bytes/sec" | "read_throughput" => Metric::ReadBytes,
+        "disk write bytes/sec" | "write_throughput" => Metric::WriteBytes,
+        "disk queue depth" | "disk_queue_depth" => Metric::InFlight,
         "disk latency" => Metric::Latency,
-        // Azure Database for PostgreSQL and MySQL, flexible servers.
-        "read_iops" => Metric::Reads,
-        "write_iops" => Metric::Writes,
-        "read_throughput" => Metric::ReadBytes,
-        "write_throughput" => Metric::WriteBytes,
-        "disk_queue_depth" => Metric::InFlight,
         _ if plain.contains("burst") || plain.contains("target") || plain.contains("max") || plain.contains("cpu") => {
             Metric::Other
         }

@@ -53,7 +53,7 @@ fn iostat_of_every_generation_reads_the_same() {
             .map(|line| if line.contains("sdb") { line.replace('.', ",") } else { line.to_owned() } + "\r\n")
             .collect();
         is_the_sample(&of(&comma), 18.33, 11.0);
-        let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
+        let quoted: String = text.lines().flat_map(|line| ["> ", line, "\n"]).collect();
         is_the_sample(&of(&quoted), 18.33, 11.0);
         let cut = format!("{text}05/06/24 07:10:09\n{}", &block[..block.len() - 60]);
         is_the_sample(&of(&cut), 18.33, 11.0);

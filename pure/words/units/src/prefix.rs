@@ -126,7 +126,7 @@ mod tests {
             ">     ",
             "[pod/fio] 2024-01-02T03:04:05Z ",
         ] {
-            let prefixed: String = TEXT.split_inclusive('\n').map(|line| format!("{before}{line}")).collect();
+            let prefixed: String = TEXT.split_inclusive('\n').flat_map(|line| [before, line]).collect();
             assert_eq!(without_prefixes(&prefixed), TEXT, "{before:?}");
             let blank_lines_without = prefixed.replace(&format!("\n{before}\n"), "\n\n");
             assert_eq!(without_prefixes(&blank_lines_without), TEXT, "{before:?}");

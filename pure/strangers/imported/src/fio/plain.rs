@@ -427,7 +427,7 @@ pub(super) fn terse(source: Source<'_>) -> Result<Plain, ImportError> {
     let mut jobs = Vec::new();
     let mut version = None;
     // Its first lines stand before it, unless they were left out (`--minimal` alone).
-    let (mut announcements, mut is_told): (Vec<(&str, Map<String, Value>)>, bool) = (Vec::new(), true);
+    let (mut announcements, mut is_told) = (Vec::<(&str, Map<String, Value>)>::new(), true);
     for (line, text) in source.lines() {
         announcements.extend(announced(without_host(text)));
         let Some(form) = terse_version(text) else { continue };

@@ -75,7 +75,7 @@ fn what_a_log_or_a_quotation_puts_before_each_line_changes_nothing() {
     {
         let known = read(own, "f", 0).unwrap();
         for before in ["> ", "    ", "2026-11-30T05:36:12.1234567Z "] {
-            let text: String = own.lines().map(|line| format!("{before}{line}\n")).collect();
+            let text: String = own.lines().flat_map(|line| [before, line, "\n"]).collect();
             assert_eq!(format!("{:?}", read(&text, "f", 0).unwrap().jobs), format!("{:?}", known.jobs), "{before:?}");
         }
     }
