@@ -2,16 +2,14 @@
 //!
 //! The kernel releases the lock when the process ends, in any way; the file that is left then means nothing.
 
+use crate::linux::{FileNumber, FileSharing};
 use crate::{Store, StoreError};
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Attempts at a lock file that others remove again and again.
 const ATTEMPTS_MAX: u32 = 1_000;
-/// For its user alone.
-const PRIVATE: u32 = 0o600;
 /// Bytes of a lock file that are read: a process id.
 const PID_MAX: u64 = 32;
 
@@ -45,23 +43,18 @@ impl Store {
         let mut name = self.path().as_os_str().to_owned();
         name.push(format!(".{run}.lock"));
         // A process that may write the store may take over the lock of a process that was killed.
-        let mode = std::fs::metadata(self.path()).map_or(PRIVATE, |found| found.mode() & 0o666);
-        acquire(run, Path::new(&name), mode)
+        acquire(run, Path::new(&name), FileSharing::of(self.path()))
     }
 }
 
-fn acquire(run: &str, lock: &Path, mode: u32) -> Result<Claim, StoreError> {
+fn acquire(run: &str, lock: &Path, sharing: FileSharing) -> Result<Claim, StoreError> {
     for _ in 0..ATTEMPTS_MAX {
-        let opened = open(lock, mode).map_err(|source| failed(run, lock, source))?;
+        let opened = sharing.open(lock).map_err(|source| failed(run, lock, source))?;
         if let Some(claim) = take(run, opened, lock)? {
             return Ok(claim);
         }
     }
     Err(failed(run, lock, std::io::Error::other("other processes keep claiming and releasing it")))
-}
-
-fn open(lock: &Path, mode: u32) -> std::io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(mode).open(lock)
 }
 
 /// Locks the file opened; `None` when it is not the one at `lock` any more.
@@ -94,10 +87,7 @@ fn failed(run: &str, lock: &Path, source: std::io::Error) -> StoreError {
 }
 
 fn is_at(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
-        _ => false,
-    }
+    FileNumber::of_open(file).is_some_and(|open| FileNumber::at(path) == Some(open))
 }
 
 /// A run's id becomes part of a file name and is typed by people.
@@ -117,14 +107,14 @@ mod tests {
     fn a_lock_on_a_removed_file_is_no_claim() {
         let folder = tempfile::tempdir().unwrap();
         let lock = folder.path().join("store.db.a.lock");
-        let holder = acquire("a", &lock, PRIVATE).unwrap();
-        let opened_before = open(&lock, PRIVATE).unwrap();
-        let opened_too = open(&lock, PRIVATE).unwrap();
+        let holder = acquire("a", &lock, FileSharing::PRIVATE).unwrap();
+        let opened_before = FileSharing::PRIVATE.open(&lock).unwrap();
+        let opened_too = FileSharing::PRIVATE.open(&lock).unwrap();
         drop(holder);
         assert!(take("a", opened_before, &lock).unwrap().is_none(), "nothing is at that path");
-        let holder = acquire("a", &lock, PRIVATE).unwrap();
+        let holder = acquire("a", &lock, FileSharing::PRIVATE).unwrap();
         assert!(take("a", opened_too, &lock).unwrap().is_none(), "another file is at that path");
-        assert!(matches!(acquire("a", &lock, PRIVATE), Err(StoreError::Claimed { .. })));
+        assert!(matches!(acquire("a", &lock, FileSharing::PRIVATE), Err(StoreError::Claimed { .. })));
         drop(holder);
     }
 }

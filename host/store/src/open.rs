@@ -1,13 +1,11 @@
 //! Opens a store: creates a missing one, migrates an older one, and refuses files of other programs.
 
 use crate::error::Trouble;
+use crate::linux::{FileNumber, file_uri, make_private_file, make_private_folder, real_path};
 use crate::reading::{AsFound, Unwritable};
 use crate::{StoreError, Tag};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
-use std::fs::{DirBuilder, OpenOptions};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -43,8 +41,8 @@ pub struct Store {
     pub(crate) path: PathBuf,
     /// The file's state when it was opened, if this user may only read it.
     pub(crate) only_read: Option<AsFound>,
-    /// Device and inode of the file that was opened.
-    pub(crate) file: Option<(u64, u64)>,
+    /// The file that was opened.
+    pub(crate) file: Option<FileNumber>,
     /// What each run is given that is begun or added.
     pub(crate) new_runs: Vec<Tag>,
 }
@@ -66,7 +64,8 @@ impl Store {
             make_private_folder(folder).map_err(unreachable)?;
         }
         examine(&path, steps.len() as u32)?;
-        make_private_file(&path);
+        // One that is there stays. Where no file can be made, SQLite says so next.
+        let _ = make_private_file(&path);
         // SQLite would open it to be read, make files beside it, and complain at the first write only.
         if let Some(why) = Unwritable::of_file(&path) {
             return Err(StoreError::Unwritable { path, why });
@@ -80,8 +79,8 @@ impl Store {
         // The file is in order, so closing may move the write-ahead log into the file.
         let settled = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
         settled.map_err(|error| told(error.into()))?;
-        let path = std::fs::canonicalize(&path).map_err(|source| StoreError::Path { path, source })?;
-        let file = file_at(&path);
+        let path = real_path(&path).map_err(|source| StoreError::Path { path, source })?;
+        let file = FileNumber::at(&path);
         Ok(Self { connection, path, only_read: None, file, new_runs: Vec::new() })
     }
 
@@ -100,7 +99,7 @@ impl Store {
         self.check_writable()?;
         let done = self.within(TransactionBehavior::Immediate, attempt, work)?;
         // SQLite writes on to a file without a name, or with another one; nobody would find the records there.
-        if file_at(&self.path) != self.file {
+        if FileNumber::at(&self.path) != self.file {
             return Err(StoreError::Moved { attempt, path: self.path.clone() });
         }
         Ok(done)
@@ -166,22 +165,6 @@ fn ready(path: &Path, steps: &[Migration], sharing: Sharing) -> Result<Connectio
     let connection = connect(path, sharing)?;
     bring_up_to_date(&connection, path, steps)?;
     Ok(connection)
-}
-
-/// Makes the folder and those that lead to it, for their user alone; leaves those that are there as they are.
-fn make_private_folder(folder: &Path) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-/// Makes the file for its user alone, whatever the umask; SQLite's files beside it get its mode. One that is there stays. Where no
-/// file can be made, SQLite says so next.
-fn make_private_file(path: &Path) {
-    let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-}
-
-/// Device and inode of the file at `path`, if there is one.
-fn file_at(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// The marks on the first page of an SQLite file.
@@ -263,8 +246,7 @@ fn first_page(path: &Path) -> rusqlite::Result<Marks> {
 
 /// Opens the file to be read only, with these parameters of SQLite's.
 pub(crate) fn connect_to_read(path: &Path, parameters: &str) -> rusqlite::Result<Connection> {
-    let encoded: Vec<String> = path.as_os_str().as_bytes().iter().map(|byte| format!("%{byte:02x}")).collect();
-    let uri = format!("file:{}?mode=ro&{parameters}", encoded.concat());
+    let uri = format!("{}?mode=ro&{parameters}", file_uri(path));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(uri, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -337,6 +319,7 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::MetadataExt as _;
 
     const ADDS_A_COLUMN: Migration = |transaction| {
         transaction.execute_batch(

@@ -2,13 +2,11 @@
 //! beside them: they would belong to the reader, and stop the owner.
 
 use crate::error::Trouble;
+use crate::linux::{FileState, real_path};
 use crate::open::{MIGRATIONS, Marks, SAME_TABLES_SINCE, TAGS_SINCE, connect_to_read, examine, look_at_tables};
 use crate::{Store, StoreError};
 use rusqlite::{ErrorCode, Transaction, TransactionBehavior};
-use rustix::fs::{Access, AtFlags, CWD, accessat};
-use rustix::io::Errno;
 use std::fmt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Why a store cannot be written by this user.
@@ -45,27 +43,6 @@ impl fmt::Display for Unwritable {
 }
 
 impl Unwritable {
-    /// The reason why this user cannot write to the file at `path`, if the file exists.
-    pub(crate) fn of_file(path: &Path) -> Option<Self> {
-        match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
-            Err(Errno::ROFS) => Some(Self::ReadOnlyFileSystem),
-            Err(Errno::ACCESS | Errno::PERM) => Some(match std::fs::metadata(path) {
-                Ok(found) if found.uid() == rustix::process::geteuid().as_raw() => Self::WriteProtected,
-                _ => Self::OtherUser,
-            }),
-            _ => None,
-        }
-    }
-
-    /// The same for the files that SQLite creates in its folder.
-    fn of_folder(path: &Path) -> Option<Self> {
-        match accessat(CWD, path.parent()?, Access::WRITE_OK, AtFlags::EACCESS) {
-            Err(Errno::ROFS) => Some(Self::ReadOnlyFileSystem),
-            Err(Errno::ACCESS | Errno::PERM) => Some(Self::Folder),
-            _ => None,
-        }
-    }
-
     /// The first reason why this user cannot write to the store at `path`.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let beside = || {
@@ -80,14 +57,8 @@ impl Unwritable {
 #[derive(Debug)]
 pub(crate) struct AsFound {
     why: Unwritable,
-    /// Length, time of the last change (s, ns) and number; `None` if SQLite's locks ensure it.
-    state: Option<State>,
-}
-
-type State = (u64, i64, i64, u64);
-
-fn state(path: &Path) -> std::io::Result<State> {
-    std::fs::metadata(path).map(|found| (found.len(), found.mtime(), found.mtime_nsec(), found.ino()))
+    /// `None` if SQLite's locks ensure it.
+    state: Option<FileState>,
 }
 
 impl AsFound {
@@ -95,7 +66,9 @@ impl AsFound {
     /// [`StoreError::Changed`].
     pub(crate) fn check_unchanged(&self, path: &Path) -> Result<(), StoreError> {
         match self.state {
-            Some(before) if state(path).ok() != Some(before) => Err(StoreError::Changed { path: path.to_owned() }),
+            Some(before) if FileState::of(path).ok() != Some(before) => {
+                Err(StoreError::Changed { path: path.to_owned() })
+            }
             _ => Ok(()),
         }
     }
@@ -110,7 +83,7 @@ impl Store {
     pub fn open_to_read(path: &Path) -> Result<Self, StoreError> {
         let unreachable = |source| StoreError::Path { path: path.to_owned(), source };
         // SQLite, too, looks beside the file to which a symbolic link leads.
-        let real = std::fs::canonicalize(path).map_err(unreachable)?;
+        let real = real_path(path).map_err(unreachable)?;
         match Unwritable::of_file(&real).or_else(|| Unwritable::of_folder(&real)) {
             Some(why) => open_unwritable(real, why),
             None => match Self::open(path) {
@@ -134,7 +107,7 @@ fn open_unwritable(path: PathBuf, why: Unwritable) -> Result<Store, StoreError> 
     let known = MIGRATIONS.len() as u32;
     examine(&path, known)?;
     // Before it is seen whether there is a log: a writer that begins in between leaves the file alone until its log is full.
-    let before = state(&path).map_err(|source| StoreError::Path { path: path.clone(), source })?;
+    let before = FileState::of(&path).map_err(|source| StoreError::Path { path: path.clone(), source })?;
     let is_filled = |path: &Path| std::fs::metadata(path).is_ok_and(|found| found.len() > 0);
     let (log, index, journal) = (log(&path), index(&path), journal(&path));
     let (parameters, state) = if log.exists() && index.exists() {

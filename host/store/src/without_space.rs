@@ -1,8 +1,7 @@
 //! Removes runs from a store whose file system is full, where nothing can be written beside it.
 
+use crate::linux::{DiskNumber, make_private_file, other_folders};
 use crate::{Store, StoreError};
-use std::fs::OpenOptions;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 impl Store {
@@ -37,16 +36,15 @@ struct StoreCopy(PathBuf);
 
 impl StoreCopy {
     fn made(store: &Store) -> Option<Self> {
-        let device = std::fs::metadata(store.path()).ok()?.dev();
-        let folders = [std::env::temp_dir(), "/var/tmp".into(), "/dev/shm".into()];
-        let elsewhere =
-            folders.iter().filter(|folder| std::fs::metadata(folder).is_ok_and(|other| other.dev() != device));
+        let own = DiskNumber::of(store.path())?;
+        let folders = other_folders();
+        let elsewhere = folders.iter().filter(|folder| DiskNumber::of(folder).is_some_and(|other| other != own));
         elsewhere.into_iter().find_map(|folder| Self::in_folder(store, folder))
     }
 
     fn in_folder(store: &Store, folder: &Path) -> Option<Self> {
         let path = folder.join(format!("loadline-store-{}.db", std::process::id()));
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
+        make_private_file(&path).ok()?;
         let copy = Self(path);
         store.connection.execute("VACUUM INTO ?", [copy.0.to_str()?]).ok()?;
         Some(copy)
