@@ -1,7 +1,7 @@
 //! The answers of runs that ask a question of their own. Every verb that shows runs asks here, whatever kind of run it has.
 
 use crate::arguments::Format;
-use crate::crawl::printed;
+use crate::crawl_printed as printed;
 use crate::failure::Outcome;
 use crate::recommendations::after_hunt;
 use crate::{hunt_table, printing, typed_words};

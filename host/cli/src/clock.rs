@@ -8,10 +8,10 @@ use crate::schema::Schema;
 use crate::{output_file, printing};
 use anyhow::Context as _;
 use loadline_analysis::{ClockReading, clock_at};
-use loadline_kernel::clock::wall_ns;
 use loadline_report::words::clocks::{ClocksNext, clocks_lines};
 use loadline_report::{Column, Field, Table, VerdictLine};
 use loadline_runs::clocks::{ClocksCompared, compare_clock, read_clocks, serve_clock};
+use loadline_runs::wall_clock::unix_ns;
 use loadline_units::Duration;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub(crate) fn clock(arguments: &ClockArguments, quiet: bool) -> anyhow::Result<O
         ClockVerb::Compare(arguments) => compare(arguments, quiet),
         ClockVerb::Serve => {
             // The other side went away, which is how it ends.
-            let _ = serve_clock(std::io::stdin().lock(), std::io::stdout().lock(), &wall_ns);
+            let _ = serve_clock(std::io::stdin().lock(), std::io::stdout().lock(), &unix_ns);
             Ok(Outcome::Done)
         }
     }

@@ -1,20 +1,17 @@
 //! Where the frames of a verb go: a screen or lines of words, lines of JSON, and a socket for those who attach.
 
-pub(crate) mod attach;
 pub(crate) mod past;
-mod screen;
-mod socket;
-pub(crate) mod tty;
 
 use crate::arguments::ShownArguments;
 use crate::failure::Usage;
 use crate::interruption::Interruption;
 use crate::output;
+use crate::screen::Screen;
+use crate::socket::LiveSocket;
+use crate::tty;
 use anyhow::Context as _;
 use loadline_analysis::{Limit, LiveFrame};
 use loadline_report::live::{COLUMNS_MIN, LINES_MIN, LiveState, ScreenOf, live_json, live_words};
-use screen::Screen;
-use socket::LiveSocket;
 use std::fs::File;
 use std::io::{IsTerminal as _, Write};
 use std::path::Path;
@@ -28,9 +25,9 @@ const SAY_EVERY: Duration = Duration::from_secs(10);
 /// What the user asked of a screen.
 #[derive(Debug, Default)]
 pub(crate) struct Wishes {
-    marks: Mutex<Vec<String>>,
-    report: AtomicBool,
-    command: AtomicBool,
+    pub(crate) marks: Mutex<Vec<String>>,
+    pub(crate) report: AtomicBool,
+    pub(crate) command: AtomicBool,
 }
 
 /// Shows frames to people and programs.
@@ -84,7 +81,7 @@ impl Frames {
         Ok(frames)
     }
 
-    fn new(lines: bool, quiet: bool, interruption: &Interruption, state: LiveState) -> Self {
+    pub(crate) fn new(lines: bool, quiet: bool, interruption: &Interruption, state: LiveState) -> Self {
         let shown = if has_screen(quiet, lines) {
             Shown::Waiting(state)
         } else if quiet {
@@ -194,7 +191,7 @@ impl Frames {
 }
 
 /// Where the lines of JSON go: a new file, or standard output for "-".
-fn json_to(path: &Path) -> anyhow::Result<Box<dyn Write>> {
+pub(crate) fn json_to(path: &Path) -> anyhow::Result<Box<dyn Write>> {
     if path == Path::new("-") {
         output::frames_take_output();
         return Ok(Box::new(std::io::stdout()));
@@ -209,6 +206,6 @@ fn json_to(path: &Path) -> anyhow::Result<Box<dyn Write>> {
 }
 
 /// The error of a screen that the system refuses.
-fn refused<T>(result: Result<T, impl Into<anyhow::Error>>) -> anyhow::Result<T> {
+pub(crate) fn refused<T>(result: Result<T, impl Into<anyhow::Error>>) -> anyhow::Result<T> {
     result.map_err(Into::into).context("cannot draw on this terminal; --lines does without")
 }

@@ -3,7 +3,7 @@
 use crate::arguments::Format;
 use crate::arguments::import::ImportArguments;
 use crate::conclusion::conclude;
-use crate::crawl;
+use crate::crawl_table::import_table;
 use crate::environments;
 use crate::failure::{Outcome, Usage};
 use crate::output;
@@ -28,7 +28,7 @@ pub(crate) fn import(
 ) -> anyhow::Result<Outcome> {
     let mut store = Some(store);
     let path = || store.take().expect("it is asked for once")();
-    if let Some(outcome) = crawl::import_table(&arguments.files, quiet, arguments.printing.format, path)? {
+    if let Some(outcome) = import_table(&arguments.files, quiet, arguments.printing.format, path)? {
         return Ok(outcome);
     }
     let store = store.take().expect("a table alone asks for it");

@@ -6,7 +6,6 @@
 mod advise;
 mod answers;
 mod arguments;
-mod attach;
 mod catalog;
 mod clock;
 mod columnar;
@@ -14,11 +13,10 @@ mod compare;
 mod conclusion;
 mod consent;
 mod convert;
-mod crawl;
-mod doctor;
+mod crawl_changes;
+mod crawl_printed;
+mod crawl_table;
 mod dry_run;
-mod emulate;
-mod emulation_fields;
 mod environments;
 mod examples;
 #[cfg(feature = "explore")]
@@ -27,18 +25,18 @@ mod explore;
 mod explore_absent;
 mod export;
 mod failure;
-mod fault;
 mod fitting;
 mod frames;
 mod generated;
 mod hunt;
 mod hunt_table;
 mod import;
-mod interruption;
 pub mod library;
 mod limits_update;
+// What is Linux' own; on any other machine `elsewhere` stands in its place, with a sentence for each verb that it lacks.
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/mod.rs")]
+mod linux;
 mod merge;
-mod metrics;
 mod output;
 mod output_file;
 mod pages;
@@ -47,45 +45,33 @@ mod predict;
 mod price_update;
 mod printing;
 mod progress_line;
-mod quick;
 mod recommendations;
-mod record;
-mod refusals;
 mod replay;
 mod resume;
-mod run;
 mod schema;
 mod shell;
-#[cfg(feature = "shelter")]
-mod shelter;
-#[cfg(any(test, not(feature = "shelter")))]
-mod shelter_absent;
-#[cfg(feature = "shelter")]
-mod shelter_plan;
 mod stored;
 mod sweep;
 mod terminal;
 mod typed_plan;
 mod typed_settings;
 mod typed_words;
-mod verification;
-mod watch;
 mod words;
 
 #[cfg(feature = "explore")]
 use explore as explore_verb;
 #[cfg(not(feature = "explore"))]
 use explore_absent as explore_verb;
-#[cfg(feature = "shelter")]
-use shelter as shelter_verb;
-#[cfg(not(feature = "shelter"))]
-use shelter_absent as shelter_verb;
 
 use arguments::{CommandLine, LiveArguments, Verb};
 use clap::FromArgMatches;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use failure::Outcome;
+use linux::{
+    attached_frames, crawl, doctor, emulate, engine_words, fault, interruption, library_run, metrics, quick, record,
+    recordable, resumption, run, screen, shelter_verb, socket, storage_replay, tty, verification, watch,
+};
 use loadline_record::Clock;
 use loadline_runs::store_location;
 use loadline_store::{Store, Tag};
@@ -250,7 +236,7 @@ fn dispatch(line: &CommandLine) -> anyhow::Result<Outcome> {
         Verb::Replay(arguments) => replay::replay(arguments, quiet, path),
         Verb::Live(arguments) => match arguments.at {
             Some(at) => frames::past::show(arguments, at, quiet, &store_to_read()?),
-            None => frames::attach::attach(arguments, quiet),
+            None => attached_frames::attach(arguments, quiet),
         },
         Verb::Watch(arguments) => watch::watch(arguments, quiet, path),
         Verb::Convert(arguments) => convert::convert(arguments, quiet),

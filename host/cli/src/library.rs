@@ -3,9 +3,8 @@
 //! So an option means here what it means there, and a refusal has the same sentence.
 
 use crate::arguments::{CommandLine, Verb};
-use crate::{
-    advise as advising, compare as comparing, failure, output, predict as predicting, recommendations, run as running,
-};
+pub use crate::library_run::{check_run, run};
+use crate::{advise as advising, compare as comparing, failure, output, predict as predicting, recommendations};
 use loadline_advise::{Advice, Need};
 use loadline_analysis::{Comparison, RunSummary};
 use loadline_record::RunRecord;
@@ -47,7 +46,7 @@ pub fn nothing_done(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 /// A command line that begins with this verb.
-fn line(verb: &str, words: &[OsString]) -> Result<CommandLine, CommandError> {
+pub(crate) fn line(verb: &str, words: &[OsString]) -> Result<CommandLine, CommandError> {
     let all: Vec<OsString> = ["loadline".into(), verb.into()].into_iter().chain(words.iter().cloned()).collect();
     let (mut line, ..) = crate::parsed(&all).map_err(|error| CommandError {
         words: error.to_string().trim().trim_start_matches("error: ").to_owned(),
@@ -58,7 +57,7 @@ fn line(verb: &str, words: &[OsString]) -> Result<CommandLine, CommandError> {
     Ok(line)
 }
 
-fn store_of(line: &CommandLine) -> anyhow::Result<PathBuf> {
+pub(crate) fn store_of(line: &CommandLine) -> anyhow::Result<PathBuf> {
     Ok(store_location::store_path(line.common.store.as_deref())?)
 }
 
@@ -75,32 +74,6 @@ pub fn predict(
     let Verb::Predict(arguments) = &line.verb else { unreachable!("the verb is predict") };
     let (prediction, options) = predicting::prepared(arguments, || store.map_or_else(|| store_of(&line), Ok))?;
     Ok(prediction.run(&options, observer)?)
-}
-
-/// `run` with these words behind it. `store` is as in [`predict`].
-///
-/// # Errors
-/// What the command would have said.
-pub fn run(
-    words: &[OsString],
-    store: Option<PathBuf>,
-    observer: &mut dyn Observer,
-) -> Result<RunOutcome, CommandError> {
-    let line = line("run", words)?;
-    let Verb::Run(arguments) = &line.verb else { unreachable!("the verb is run") };
-    let (measurement, options) = running::prepared(arguments, || store.map_or_else(|| store_of(&line), Ok))?;
-    Ok(measurement.run(&options, observer)?)
-}
-
-/// Whether `run` with these words behind it would be refused: its targets are opened and closed again.
-///
-/// # Errors
-/// What the command would have said.
-pub fn check_run(words: &[OsString], observer: &mut dyn Observer) -> Result<String, CommandError> {
-    let line = line("run", words)?;
-    let Verb::Run(arguments) = &line.verb else { unreachable!("the verb is run") };
-    let (measurement, _) = running::prepared(arguments, || store_of(&line))?;
-    Ok(measurement.check(observer)?)
 }
 
 /// `advise` with these words behind it, and what it assumed.

@@ -1,6 +1,7 @@
 //! Results on standard output: tables for people, JSON and CSV for programs, Markdown for pages.
 
 use crate::failure::OutputClosed;
+use crate::tty;
 use clap::builder::StyledStr;
 use loadline_report::{plain_coloured, plain_lines};
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -56,7 +57,7 @@ pub(crate) fn colour_wanted() -> bool {
 
 fn has_colour(stream: &impl IsTerminal) -> bool {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    !forbidden && std::env::var_os("TERM").is_none_or(|t| t != "dumb") && stream.is_terminal()
+    !forbidden && std::env::var_os("TERM").is_none_or(|t| t != "dumb") && stream.is_terminal() && tty::takes_sequences()
 }
 
 /// Columns of the terminal on standard output; `None` where it is no terminal.

@@ -1,5 +1,6 @@
 //! Lines of progress: one that is drawn over on a terminal, and now and then a plain one elsewhere.
 
+use crate::tty;
 use loadline_report::{plain, plain_lines};
 use loadline_units::Duration;
 use std::io::{IsTerminal, Write};
@@ -33,7 +34,10 @@ impl ProgressLine {
     pub(crate) fn new(quiet: bool) -> Self {
         let mode = if quiet {
             Mode::Quiet
-        } else if std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb") {
+        } else if std::io::stderr().is_terminal()
+            && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+            && tty::takes_sequences()
+        {
             Mode::Terminal
         } else {
             Mode::Lines

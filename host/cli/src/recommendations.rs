@@ -1,5 +1,6 @@
 //! The measurements that conclusions recommend, as commands that run as printed.
 
+use crate::recordable;
 use crate::shell::in_shell;
 use crate::typed_settings;
 use crate::typed_words::store_option;
@@ -11,7 +12,6 @@ use loadline_hunt::{HuntResult, HuntStep};
 use loadline_record::{
     Clock, HostPart, HostRank, PlanText, RunRecord, RunVerb, TargetKind, VOLUME_DEFAULT, VolumeFacts,
 };
-use loadline_runs::recording::{RecordSettings, Recorder};
 use loadline_runs::{
     Course, NamedTarget, Overrides, PredictionSettings, Scope, Work, label, prediction_settings_of, read_again,
 };
@@ -131,16 +131,7 @@ fn to_record(summary: &RunSummary) -> Option<String> {
     first.limit.filter(|limit| !other(*limit) && watched_again(summary).is_none())?;
     let cell = summary.cells.iter().find(|cell| cell.id == first.cell)?;
     let device = &run.volumes.iter().find(|volume| volume.name == cell.volume)?.target;
-    let could = |file: &PathBuf| {
-        Recorder::prepare(RecordSettings {
-            device: device.clone(),
-            file: file.clone(),
-            duration: None,
-            size_max: RecordSettings::SIZE_MAX,
-            buffer: RecordSettings::BUFFER,
-        })
-        .is_ok()
-    };
+    let could = |file: &PathBuf| recordable::can_record(device, file);
     // Where this folder lies on the device, memory does not.
     let file = [unused("app", "trace"), unused("/dev/shm/app", "trace")].into_iter().find(could)?;
     Some(format!("loadline record {} -o {} --for 60s", in_shell(device), in_shell(&file.display().to_string())))

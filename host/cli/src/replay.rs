@@ -1,26 +1,20 @@
 //! `replay`: an application that was recorded, on another disk: described, or real.
 
-use crate::arguments::EngineName;
 use crate::arguments::LiveArguments;
 use crate::arguments::replay::{DependenceName, ReplayArguments};
 use crate::conclusion::conclude;
 use crate::convert::left_out;
 use crate::failure::{Outcome, Usage};
-use crate::terminal::Terminal;
-use crate::typed_settings::named_targets;
+use crate::storage_replay::on_storage;
 use crate::{environments, output};
 use anyhow::anyhow;
-use loadline_emulation::Trace;
 use loadline_emulation::replay::Dependence;
-use loadline_engine::{Access, EngineChoice, EngineOptions};
-use loadline_record::{DoubtCode, RunRecord, RunVerb};
+use loadline_record::{DoubtCode, RunRecord};
 use loadline_report::{TRACE_CUT_SHORT, doubt_detail};
 use loadline_runs::recording::read_trace;
 use loadline_runs::replay_run::{ReplayOptions, ReplayRun, blind_spot};
 use loadline_runs::wall_clock::fresh_seed;
-use loadline_runs::{
-    Error, RecordError, ReplayError, RunOptions, RunOutcome, StorageReplay, StorageReplaySettings, catalog_with,
-};
+use loadline_runs::{Error, RecordError, ReplayError, RunOutcome, catalog_with};
 use std::path::PathBuf;
 
 /// Stands after the name of a trace.
@@ -88,7 +82,7 @@ pub(crate) fn replay(
 }
 
 /// Prints what came of it; of a replay by time also whether the recorded times were kept.
-fn concluded(
+pub(crate) fn concluded(
     outcome: &RunOutcome,
     dependence: Dependence,
     quiet: bool,
@@ -120,52 +114,8 @@ fn times_kept(record: &RunRecord) -> String {
     }
 }
 
-/// Puts a trace on real storage.
-fn on_storage(
-    arguments: &ReplayArguments,
-    trace: Trace,
-    dependence: Dependence,
-    quiet: bool,
-    store: PathBuf,
-) -> anyhow::Result<Outcome> {
-    let shown = arguments.trace.display().to_string();
-    let targets = named_targets(&arguments.on)?;
-    let overwrite = arguments.overwrite.clone();
-    let settings = StorageReplaySettings {
-        file: arguments.trace.clone(),
-        targets,
-        dependence,
-        speed: arguments.speed,
-        reads_only: arguments.reads_only,
-        // A path is no serial and a serial is no path, so each word can stand for either.
-        access: Access { read_only: arguments.reads_only, overwrite: overwrite.clone(), identities: overwrite },
-        engine: EngineOptions {
-            engine: match arguments.engine {
-                EngineName::Auto => EngineChoice::Auto,
-                EngineName::IoUring => EngineChoice::IoUring,
-                EngineName::Aio => EngineChoice::Aio,
-                EngineName::Threads => EngineChoice::Threads,
-            },
-            ..EngineOptions::default()
-        },
-    };
-    let options = RunOptions { name: arguments.name.clone(), seed: arguments.seed, store: Some(store) };
-    let mut terminal = Terminal::following(&RunVerb::Replay, &arguments.live, quiet)?;
-    let replay =
-        StorageReplay::prepare(trace, settings, options, &mut terminal).map_err(|error| with_advice(error, &shown))?;
-    if !quiet {
-        output::tell(&format!("{} {}", blind_spot(dependence), arguments.by.other()));
-        if replay.left_out() > 0 {
-            output::tell(&format!("--reads-only leaves {} requests out", replay.left_out()));
-        }
-    }
-    let outcome = replay.run(&mut terminal);
-    terminal.close();
-    concluded(&outcome?, dependence, quiet, arguments)
-}
-
 /// Why a trace cannot be replayed, with what helps.
-fn with_advice(error: Error, shown: &str) -> anyhow::Error {
+pub(crate) fn with_advice(error: Error, shown: &str) -> anyhow::Error {
     match error {
         Error::Replay(error @ ReplayError::CutShort) => {
             anyhow!("{shown}: {error}; record it again, where there is room")

@@ -2,9 +2,9 @@
 
 use crate::arguments::{Format, LiveArguments};
 use crate::conclusion::{conclude, conclude_search};
-use crate::crawl::document_reader;
 use crate::failure::{Outcome, Usage};
 use crate::output;
+use crate::resumption::carry_on;
 use crate::terminal::Terminal;
 use loadline_record::{Clock, RunVerb};
 use loadline_runs::{Refusal, RunKind, Silent, StoredRun};
@@ -33,7 +33,7 @@ pub(crate) fn resume(
     }
     let is_quick = header.verb == RunVerb::Quick;
     let mut terminal = Terminal::following(&header.verb, live, quiet)?;
-    let outcome = loadline_crawl::resume(run, document_reader(), &mut terminal);
+    let outcome = carry_on(run, &mut terminal);
     terminal.close();
     if kind == RunKind::Search {
         return conclude_search(outcome, format);

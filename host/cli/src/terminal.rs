@@ -214,7 +214,7 @@ impl Observer for Terminal {
             }
             Event::QuickBegins(ahead) => {
                 self.say(&sentence(event));
-                if let Some(warning) = not_storage(&ahead.volume.facts) {
+                if let Some(warning) = not_storage(ahead.volume) {
                     self.tell(&warning);
                 }
             }
@@ -436,10 +436,10 @@ fn outcome(trial: &TrialRecord) -> String {
 
 /// What a quick measurement does and how long it takes, in a line.
 fn quick_foretold(ahead: &QuickAhead<'_>) -> String {
-    let QuickAhead { target, volume, fills_all, row, loads, measuring } = *ahead;
-    let size = volume.size().human();
-    let null = volume.facts.kind == TargetKind::Null;
-    let fills = volume.writable && !null;
+    let QuickAhead { target, volume, size, writable, fills_all, row, loads, measuring } = *ahead;
+    let size = size.human();
+    let null = volume.kind == TargetKind::Null;
+    let fills = writable && !null;
     let (what, time) = match (fills, fills_all) {
         (false, _) if null => ("measures the tool itself".to_owned(), format!("{} in all", measuring.clock())),
         (false, _) => (format!("reads only, over {size}"), format!("{} in all", measuring.clock())),
@@ -449,7 +449,7 @@ fn quick_foretold(ahead: &QuickAhead<'_>) -> String {
             format!("{} in all", (QUICK_FILL_TIME + measuring).clock()),
         ),
     };
-    let after = if volume.facts.kind == TargetKind::TestFile { "; the test file is removed at the end" } else { "" };
+    let after = if volume.kind == TargetKind::TestFile { "; the test file is removed at the end" } else { "" };
     let more = loads + 1;
     format!("quick on {target}: {what}, then {loads} or {more} loads of {} each, about {time}{after}", row.human())
 }

@@ -3,8 +3,7 @@
 use crate::arguments::run::RunArguments;
 use crate::arguments::{Driving, EngineName, WaitName};
 use crate::failure::Usage;
-use loadline_engine::{EngineChoice, EngineOptions, WaitMode};
-use loadline_record::{HostPart, VOLUME_DEFAULT};
+use loadline_record::{EngineChoice, EngineOptions, HostPart, VOLUME_DEFAULT, WaitMode};
 use loadline_runs::{NamedTarget, Overrides, Settings, is_volume_name};
 use std::path::Path;
 

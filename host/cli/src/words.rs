@@ -1,18 +1,18 @@
 //! Errors of the library for people: what to change, by the options that are typed.
 
-use crate::consent;
+use crate::engine_words::is_before_load;
+pub(crate) use crate::engine_words::lost;
 use crate::recommendations::{ENVIRONMENT_SHOWN, PLAN_SHOWN};
+use crate::{consent, engine_words};
 use loadline_analysis::CompareError;
-use loadline_engine::{EngineError, Remedy, TargetError};
 use loadline_fitting::FitError;
 use loadline_hunt::{Obstacle, VaryError};
 use loadline_imported::ImportError;
 use loadline_prediction::PredictionError;
 use loadline_report::words::hunt::not_tried;
-use loadline_runs::emulation::{ControlError, ControlSilence};
 use loadline_runs::{
-    CellsOfPlan, Concern, EntryKind, Error, HostsRefusal, HuntRefusal, ImpossibleCell, Loss, RecognitionError, Refusal,
-    SweepRefusal, WatchError,
+    CellsOfPlan, Concern, EngineError, EntryKind, Error, HostsRefusal, HuntRefusal, ImpossibleCell, RecognitionError,
+    Refusal, SweepRefusal, TargetError, WatchError,
 };
 use loadline_store::StoreError;
 use loadline_workload::{FioError, FioRemedy};
@@ -39,11 +39,8 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
     if let Some(refusal) = cause.downcast_ref::<Refusal>() {
         return refused(refusal);
     }
-    if let Some(error) = cause.downcast_ref::<EngineError>() {
-        return with_remedy(error.to_string(), error.remedy().as_ref());
-    }
-    if let Some(error) = cause.downcast_ref::<TargetError>() {
-        return with_remedy(error.to_string(), error.remedy().as_ref());
+    if let Some(words) = engine_words::of(cause) {
+        return words;
     }
     if let Some(error) = cause.downcast_ref::<StoreError>() {
         return format!("{error}{}", other_store(error));
@@ -69,16 +66,6 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
                 leave the disks out"
             .to_owned();
     }
-    if let Some(ControlError::Unreachable { socket, why, .. }) = cause.downcast_ref::<ControlError>() {
-        let name = "name the socket that `loadline emulate` printed, or that was given as --control";
-        let one = "name the one that `loadline emulate` printed, or that was given as --control";
-        let what_to_do = match why {
-            ControlSilence::NobodyListens => why.to_string(),
-            ControlSilence::NoSocket | ControlSilence::NotThere => format!("{why}; {one}"),
-            ControlSilence::Other => name.to_owned(),
-        };
-        return format!("cannot reach an emulation at {}: {what_to_do}", socket.display());
-    }
     match cause.downcast_ref::<Error>() {
         Some(Error::Store(error)) => of(error),
         Some(Error::Engine(error)) => of(error),
@@ -86,7 +73,7 @@ pub(crate) fn of(cause: &(dyn StdError + 'static)) -> String {
         Some(Error::Import(error)) => of(error),
         Some(Error::Lost { volume, why }) => format!("volume {volume}: {}", lost(why)),
         Some(Error::StoreFolder { .. }) => format!("{cause}; name another place with --store FILE"),
-        Some(Error::Recognition(RecognitionError::NoCloud)) => format!(
+        Some(Error::Recognition(RecognitionError::NoCloud | RecognitionError::NotLinux)) => format!(
             "{cause}: name an environment (`loadline environments` lists those that come along), write one \
              (docs/formats/environment.md), or make one of a measured run: loadline fit RUN -o FILE. What is measured without \
              --env has its limits inferred"
@@ -125,10 +112,7 @@ pub(crate) fn is_before_all(cause: &(dyn StdError + 'static)) -> bool {
         Some(Error::Store(error)) => return is_before_all(error),
         _ => {}
     }
-    let is_of_engine = matches!(
-        cause.downcast_ref::<EngineError>(),
-        Some(EngineError::Spec(_) | EngineError::Region { .. } | EngineError::ReadOnly { .. })
-    );
+    let is_of_engine = cause.downcast_ref::<EngineError>().is_some_and(is_before_load);
     let is_of_store = matches!(
         cause.downcast_ref::<StoreError>(),
         Some(
@@ -199,29 +183,6 @@ fn other_store(error: &StoreError) -> &'static str {
         StoreError::Open { .. } => " with --store; or ask the store's owner to close it (`loadline list` does)",
         StoreError::Older { .. } => " with --store, or ask its owner to run `loadline list`",
         _ => "",
-    }
-}
-
-/// How a volume was lost, with the option that would have let it go on.
-pub(crate) fn lost(loss: &Loss) -> String {
-    with_remedy(loss.how.clone(), loss.remedy.as_ref())
-}
-
-/// A cause, followed by what to type.
-fn with_remedy(cause: String, remedy: Option<&Remedy>) -> String {
-    match remedy {
-        None => cause,
-        Some(Remedy::AllowWrites) => format!("{cause}; drop --read-only or choose a load that reads"),
-        Some(Remedy::ReadOnly) => format!("{cause}, or measure with --read-only"),
-        Some(Remedy::ReadOnlyFile) => format!("{cause}, or measure a file that is there with --read-only"),
-        Some(Remedy::HandOver(names)) => {
-            let typed: Vec<String> = names.iter().map(|name| format!("--overwrite {name}")).collect();
-            format!("{cause}: {}", typed.join(" "))
-        }
-        Some(Remedy::SmallerSize) => format!("{cause}; free the rest, or ask for less with --size"),
-        Some(Remedy::AutomaticEngine) => format!("{cause}; try --engine auto"),
-        Some(Remedy::NoSubmissionThread) => format!("{cause}; leave out --sqpoll"),
-        Some(Remedy::NoCompletionPolling) => format!("{cause}; leave out --iopoll"),
     }
 }
 
@@ -360,6 +321,9 @@ fn refused(refusal: &Refusal) -> String {
         Refusal::IsEmulation { run } => {
             format!("{refusal}; `loadline show {run}` has what it did, and `loadline emulate` begins another")
         }
+        Refusal::NoRealStorage => {
+            format!("{refusal}: `loadline predict PLAN --env ENVIRONMENT`, or `loadline import FILE...`")
+        }
         Refusal::IsCrawl { run } => format!("{refusal}: carry on with `loadline run --resume {run}`"),
         Refusal::Hosts(refusal) => of_hosts(refusal),
         Refusal::Sweep(refusal @ SweepRefusal::NotApart) => format!("{refusal}; leave out --together and --carry"),
@@ -486,34 +450,5 @@ mod tests {
         let own = || ImportError::OwnExport { source_name: "a.json".into() };
         assert_eq!(of(&Error::Import(own())), of(&own()));
         assert!(of(&own()).contains("--store"), "{}", of(&own()));
-    }
-
-    #[test]
-    fn each_remedy_ends_in_what_to_type() {
-        let target = "/dev/sdx".to_owned();
-        let unavailable =
-            |engine| EngineError::Unavailable { engine, volume: "a".into(), reason: "it is not there".into() };
-        let ends: [(&(dyn StdError + 'static), &str); 6] = [
-            (
-                &EngineError::ReadOnly { volume: "a".into(), load: "write".into() },
-                "and write writes; drop --read-only or choose a load that reads",
-            ),
-            (&unavailable("SQPOLL"), "it is not there; leave out --sqpoll"),
-            (&unavailable("IOPOLL"), "it is not there; leave out --iopoll"),
-            (&unavailable("io_uring"), "it is not there; try --engine auto"),
-            (
-                &TargetError::NotHandedOver { target: target.clone(), path: (&target).into() },
-                "name it a second time: --overwrite /dev/sdx",
-            ),
-            (&TargetError::NbdReadOnly { target }, "have it serve for writing, or measure with --read-only"),
-        ];
-        for (error, end) in ends {
-            assert!(of(error).ends_with(end), "{}", of(error));
-        }
-        let number =
-            TargetError::HardLinked { target: "x".into(), path: "x".into(), links: 2, identity: "inode 7".into() };
-        let through = Error::Volume { volume: "a".into(), source: Box::new(Error::Target(number)) };
-        let line = in_a_line(&through);
-        assert!(line.ends_with("name it by its number as well: --overwrite x --overwrite inode 7"), "{line}");
     }
 }

@@ -6,23 +6,16 @@ use crate::folders::CrawlFolders;
 use crate::machine::volume_facts;
 use crate::place::CrawlPlace;
 use loadline_pipeline::{Attribution, CrawlPlan, attribute};
-use loadline_record::{
-    Access, ArrivalKind, CellRecord, Clock, Load, LoadFigures, OthersLoad, PlanText, RunHeader, RunRecord, RunVerb,
-};
+use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunRecord, RunVerb};
 use loadline_runs::{
     Ahead, Error, Observer, PendingStore, RunKind, RunOptions, RunOutcome, RunStore, RunUnderWay, StoredRun,
-    TrialSchedule, TrialsPlanned,
+    TrialSchedule, TrialsPlanned, crawl_cell,
 };
 use loadline_units::Duration;
 use loadline_workload::ScheduledTrial;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-
-/// The cell of a crawl.
-const CELL: &str = "crawl";
-/// The volume that its cell names.
-const VOLUME: &str = "index";
 
 /// What happens to what an earlier crawl left in the folders.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -256,38 +249,7 @@ pub fn of_record(record: &RunRecord) -> Result<Vec<Attribution>, CrawlError> {
     record.pipeline().map_or(Ok(Vec::new()), |pipeline| Ok(attribute(pipeline)?))
 }
 
-fn figures(threads: u32) -> LoadFigures {
-    LoadFigures {
-        pattern: Access::Application,
-        read_ratio: 0.0,
-        block_bytes: 0,
-        size_bytes: None,
-        queue_depth: None,
-        threads,
-        arrival: ArrivalKind::Application,
-        rate_iops: None,
-        buffered: true,
-        flush_every: None,
-        duration_ns: 0,
-        objective: None,
-    }
-}
-
 fn cell(plan: &CrawlPlan) -> CellRecord {
     let names: Vec<&str> = plan.sources.iter().map(|source| source.name.as_str()).collect();
-    cell_of(&names, plan.sources.iter().map(loadline_pipeline::SourcePlan::slots).sum())
-}
-
-/// The cell of a crawl of these sources.
-pub(crate) fn cell_of(names: &[&str], threads: u32) -> CellRecord {
-    CellRecord {
-        id: CELL.to_owned(),
-        volume: VOLUME.to_owned(),
-        label: format!("crawl of {}", names.join(", ")),
-        load: Load::Application(OthersLoad { volume: VOLUME.to_owned(), by: None, figures: figures(threads) }),
-        beside: Vec::new(),
-        ceilings: Vec::new(),
-        trials_planned: 1,
-        trials: Vec::new(),
-    }
+    crawl_cell(&names, plan.sources.iter().map(loadline_pipeline::SourcePlan::slots).sum())
 }

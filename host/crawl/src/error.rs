@@ -88,14 +88,6 @@ pub enum CrawlError {
         /// Why.
         source: Box<loadline_emulator::AttachError>,
     },
-    /// A table of crawls.
-    #[error("{file}")]
-    Table {
-        /// Its name.
-        file: String,
-        /// What is wrong in it, and where.
-        source: loadline_pipeline::CrawlTableError,
-    },
     /// A change that cannot be tried.
     #[error(transparent)]
     ChangeText(#[from] loadline_pipeline::ChangeTextError),

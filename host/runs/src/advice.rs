@@ -1,6 +1,6 @@
 //! Advice as a library: the need out of numbers, files, traces, plans and stored runs.
 
-use crate::recording::{is_trace, read_trace};
+use crate::files::trace_file::{is_trace, read_trace};
 use crate::{InputKind, read_text};
 use loadline_advise::{Asked, Need, NeedFile, NeedNumbers, is_need};
 use loadline_analysis::OBJECTIVE_USUAL;

@@ -6,32 +6,29 @@
 
 pub mod advice;
 mod begin;
-pub mod checkup;
-pub mod emulation;
 mod error;
 mod files;
 mod hosts;
 mod import;
 mod keep;
 mod kinds;
+// What is Linux' own; on any other machine `elsewhere` stands in its place, with what the rest of this crate needs of it.
+#[cfg_attr(not(target_os = "linux"), path = "elsewhere/mod.rs")]
+mod linux;
 mod observer;
 mod place;
 pub mod prices;
-pub mod recognition;
-pub mod recording;
 pub mod sweep;
 mod trials;
 pub mod wall_clock;
-pub mod watch;
 
 pub use begin::cells::{PlannedCell, TrialCell};
 pub use begin::declared_environment::DeclaredEnvironment;
-pub use begin::feasibility::refusal_of;
 pub use begin::fill_forecast::FillForecast;
 pub use begin::prediction_settings::{Course, PredictionSettings};
 pub use begin::run_header::NewRun;
 pub use begin::run_options::RunOptions;
-pub use begin::settings::{NamedTarget, Overrides, Settings, is_volume_name, sole_target};
+pub use begin::settings::{NamedTarget, Overrides, Settings, is_volume_name, placed, settings_of, sole_target};
 pub use begin::work::{Scope, Work, label};
 pub use error::{
     BUSY_SHARE, CellsOfPlan, CloudSilence, Concern, Consent, DeviceUse, EntryKind, Error, HostsRefusal, HuntRefusal,
@@ -53,34 +50,26 @@ pub use files::store_location;
 pub use hosts::clocks;
 pub use hosts::merging::Merge;
 pub use hosts::start_time::{StartTime, StartTimeError};
-pub use import::{FolderImport, Import};
+pub use import::{FolderImport, Import, crawl_cell, import_crawls, is_crawl_table};
 pub use keep::leftovers;
 pub use keep::pending_store::{PendingStore, RunStore};
 pub use keep::run_outcome::{Ended, RunOutcome, TrialsPlanned};
 pub use kinds::hunt::{Hunt, HuntChoices, hunt_result};
-pub use kinds::measurement::{Measurement, check_targets, placed, settings_of};
 pub use kinds::objective_search::ObjectiveSearch;
 pub use kinds::prediction::{Prediction, check_predictable, prediction_settings_of};
-pub use kinds::quick::{QUICK_FILL_TIME, QuickMeasurement};
 pub use kinds::repeated::repeated;
 pub use kinds::replay_run;
-pub use kinds::storage_replay::{StorageReplay, StorageReplaySettings};
 pub use kinds::stored_run::{RunKind, StoredRun, resume};
-pub use kinds::verification::{VerifiedTrial, verify};
-pub use loadline_kernel::facts::RealDisk;
+pub use linux::*;
+pub use loadline_record::RealDisk;
 pub use observer::{
     Activity, Advance, Ahead, CellCounts, CrawlCounts, Event, ItemsDone, Observer, PagesFetched, QuickAhead, Silent,
     Unneeded,
 };
-pub use place::filling;
+pub use place::filling::{self, QUICK_FILL_TIME};
 pub use trials::{NoTrial, RunFrames, RunUnderWay, TrialLoop, TrialPlace, TrialRound, TrialSchedule};
 
-pub(crate) use begin::feasibility::{Tried, refuse_impossible};
-pub(crate) use begin::look_first::{look_first, refuse_memory};
-pub(crate) use files::environment_file::THIS_MACHINE;
+pub(crate) use begin::work::joined_names;
 pub(crate) use files::plan_file::plans_again;
-pub(crate) use kinds::measurement::{OpenedMeasurement, joined_names, refuse_cells, work_of};
-pub(crate) use place::engine_watch::EngineWatch;
 pub(crate) use place::model::ModelledPlace;
-pub(crate) use place::volumes::MeasuredPlace;
 pub(crate) use trials::{answer_question, measure_hunt};

@@ -3,11 +3,9 @@
 //! A terminal draws them, a daemon may send them on, and [`Silent`] drops them.
 
 use crate::emulation::{AttachEvent, EmulationEvent};
-use crate::{Concern, Consent, Error, Loss};
+use crate::{Concern, Consent, EngineError, EngineProgress, Error, Loss, Refused, View};
 use loadline_analysis::{LiveFrame, StandingLimit};
-use loadline_emulator::{Refused, View};
-use loadline_engine::{EngineError, LoadCounts, Progress as EngineProgress, Volume};
-use loadline_record::{RunRecord, Station, TrialRecord, WORKER_STATES};
+use loadline_record::{RunRecord, Station, Tally, TrialRecord, VolumeFacts, WORKER_STATES};
 use loadline_units::{Bytes, Duration};
 use std::path::Path;
 use std::sync::Arc;
@@ -147,7 +145,7 @@ pub struct CellCounts {
     /// The cell's id.
     pub cell: String,
     /// By operation, in the order of `Operation::index`.
-    pub counts: LoadCounts,
+    pub counts: [Tally; 4],
 }
 
 /// What a crawl did since it began.
@@ -432,7 +430,11 @@ pub struct QuickAhead<'a> {
     /// The target.
     pub target: &'a str,
     /// The volume, as it was opened.
-    pub volume: &'a Volume,
+    pub volume: &'a VolumeFacts,
+    /// Its size.
+    pub size: Bytes,
+    /// Whether it may be written.
+    pub writable: bool,
     /// A size was asked for, and all of it is filled.
     pub fills_all: bool,
     /// Measured time of each load.

@@ -22,6 +22,12 @@ pub fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_millis() as u64)
 }
 
+/// Now, in ns since 1970.
+#[must_use]
+pub fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |span| span.as_nanos() as u64)
+}
+
 /// Characters of every run's id.
 pub(crate) const RUN_ID_LENGTH: usize = "20260131-142233-abcdef".len();
 

@@ -18,7 +18,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("host/machine/engine/src/target/error.rs", "--setrw", "blockdev's"),
     ("host/machine/engine/src/target/export.rs", "--shared", "qemu-nbd's"),
     ("host/machine/kernel/src/facts/in_use.rs", "--stop", "mdadm's"),
-    ("host/runs/src/checkup/target.rs", "--direct-io", "losetup's"),
+    ("host/runs/src/linux/checkup/target.rs", "--direct-io", "losetup's"),
     ("pure/strangers/imported/src/fio/mod.rs", "--status-interval", "fio's"),
     ("pure/choice/recognition/src/text.rs", "--volume-ids", "the AWS command's"),
     ("pure/workload/src/fio/command.rs", "--name", "fio's"),
@@ -75,9 +75,10 @@ fn options(literal: &str) -> impl Iterator<Item = &str> {
 /// Where code of the workspace may depend on a feature: the gate builds one set, so all else must be the same in every build.
 /// The repository names a module of object stores, whose hundred packages only such a build has; the analysis one for tests of others;
 /// the command's build script a whole module.
-const SWITCHES: [&str; 7] = [
+const SWITCHES: [&str; 8] = [
     "host/cli/build.rs",
     "host/cli/src/lib.rs",
+    "host/cli/src/linux/mod.rs",
     "pure/report/src/words/mod.rs",
     "host/crawl/src/extract/mod.rs",
     "host/shelter/repository/src/lib.rs",
@@ -140,6 +141,6 @@ mod tests {
     fn a_feature_asked_for_elsewhere_is_found() {
         let text = "//! p\n#[cfg(feature = \"x\")]\nfn a() {}\n";
         assert_eq!(features(&Tree::of([("host/runs/src/a.rs", text)])).len(), 1);
-        assert_eq!(features(&Tree::of([("host/cli/src/lib.rs", text), ("host/cli/tests/a.rs", text)])), []);
+        assert_eq!(features(&Tree::of([("host/cli/src/linux/mod.rs", text), ("host/cli/tests/a.rs", text)])), []);
     }
 }

@@ -9,6 +9,7 @@ mod prose;
 mod rust;
 mod sentences;
 mod source;
+mod systems;
 mod texts;
 
 use crate::step::Outcome;
@@ -111,6 +112,7 @@ const RULES: &[Rule] = &[
     ("unsafe code lives in three crates of host/, each with its SAFETY comment", rust::unsafety),
     ("only the command names its options", flags::flags),
     ("a feature switches whole modules in a few first files and nothing else", flags::features),
+    ("a system switches whole files, and none in pure/", systems::systems),
     ("nothing is left undone or switched off", rust::leftovers),
     ("a Rust file opens with its purpose", rust::purpose),
     ("a Rust file is at most 700 lines long", rust::length),

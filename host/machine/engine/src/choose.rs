@@ -2,8 +2,8 @@
 
 use crate::backend::{aio, uring};
 use crate::error::EngineError;
-use crate::options::{EngineChoice, EngineOptions};
 use crate::target::Volume;
+use loadline_record::{EngineChoice, EngineOptions};
 use loadline_record::{EngineName, EngineUsed, TargetKind};
 use loadline_workload::{Arrival, FlushMethod, LoadSpec};
 use std::os::fd::AsRawFd;

@@ -10,7 +10,6 @@ mod control;
 mod drive;
 mod error;
 mod nbd;
-mod options;
 mod remedy;
 mod surroundings;
 pub mod target;
@@ -23,7 +22,7 @@ pub use drive::{
     RecordedSource, Settled, check, fill, replay_recorded, run_together, run_trial, settle, verify_only, wait_until,
 };
 pub use error::EngineError;
-pub use options::{EngineChoice, EngineOptions, WaitMode};
+pub use loadline_record::{EngineChoice, EngineOptions, WaitMode};
 pub use remedy::Remedy;
 pub use surroundings::Observation;
 pub use target::{Access, Keep, Need, TargetError, Volume};

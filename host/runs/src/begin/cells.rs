@@ -1,8 +1,7 @@
 //! Cells as the loop over trials sees them: of a plan, or of an application.
 
 use crate::begin::work::{cell_record, label};
-use loadline_engine::EngineChoice;
-use loadline_record::{CellRecord, LoadFigures};
+use loadline_record::{CellRecord, EngineChoice, LoadFigures};
 use loadline_units::Duration;
 use loadline_workload::{LoadSpec, Order, RunCell, cell_id};
 

@@ -2,7 +2,7 @@
 
 use crate::place::filling::{Wishes, passes};
 use crate::{Settings, Work};
-use loadline_engine::target::is_nbd_uri;
+use loadline_nbd::uri::is_nbd_uri;
 use loadline_units::Bytes;
 use loadline_workload::{LoadSpec, OFFSET_MAX, Origin, RunCell};
 use std::collections::BTreeMap;

@@ -32,7 +32,7 @@ impl NewRun {
     /// Its header, on this machine, without plans, environment, volumes and settings.
     #[must_use]
     pub fn header(&self) -> RunHeader {
-        self.header_on(loadline_kernel::facts::host())
+        self.header_on(crate::host_facts())
     }
 
     /// The same of a run that was carried out on `host`.

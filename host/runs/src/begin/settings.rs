@@ -1,14 +1,11 @@
 //! The choices of a run beside its plans. They are stored with it, so that a resumed run does the same again.
 
 use crate::begin::work::label;
-use crate::{Refusal, Scope};
-use loadline_engine::target::{absolute, is_nbd_uri};
-use loadline_engine::{Access, EngineOptions};
-use loadline_record::{HostPart, VOLUME_DEFAULT};
+use crate::{DeclaredEnvironment, Error, Refusal, Scope};
+use loadline_record::{Clock, EngineOptions, HostPart, RunRecord, VOLUME_DEFAULT};
 use loadline_units::{Bytes, Duration};
 use loadline_workload::{LoadSpec, Objective};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// Targets, permissions and options of a run. The plans and the seed stand in the run's header.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -110,21 +107,6 @@ impl Settings {
         self.targets.iter().find(|named| named.volume == volume).map(|named| named.target.as_str())
     }
 
-    /// The same, with targets that mean the same wherever one stands: what is stored with a run, to be resumed and checked from
-    /// elsewhere.
-    #[must_use]
-    pub fn standing(&self) -> Self {
-        let mut settings = self.clone();
-        for named in &mut settings.targets {
-            named.target = absolute(&named.target);
-        }
-        // The other words are serial numbers and UUIDs.
-        for word in settings.overwrite.iter_mut().filter(|word| is_nbd_uri(word) || Path::new(word).exists()) {
-            *word = absolute(word);
-        }
-        settings
-    }
-
     /// A load for people, with its volume where there are several.
     #[must_use]
     pub fn named(&self, spec: &LoadSpec, volume: &str) -> String {
@@ -136,14 +118,6 @@ impl Settings {
     #[must_use]
     pub fn stored(&self) -> serde_json::Value {
         serde_json::to_value(self).expect("settings are plain data")
-    }
-
-    /// What the engine may do to the targets.
-    #[must_use]
-    pub fn access(&self) -> Access {
-        // A path is no serial and a serial is no path, so each word can stand for either.
-        let (overwrite, identities) = (self.overwrite.clone(), self.overwrite.clone());
-        Access { read_only: self.read_only, overwrite, identities }
     }
 }
 
@@ -183,6 +157,37 @@ fn cut_short(spec: &mut LoadSpec) {
     spec.pause = spec.pause.min(SHORT_PAUSE);
     spec.steady_state = None;
     spec.size = spec.size.map(|size| size.min(SHORT_SIZE));
+}
+
+/// These settings, with the targets of the declared storage where none is named.
+///
+/// # Errors
+/// A [`Refusal`] where there is no target, or one that is not declared.
+pub fn placed(mut settings: Settings, declared: Option<&DeclaredEnvironment>) -> Result<Settings, Refusal> {
+    match declared {
+        Some(declared) if settings.targets.is_empty() => settings.targets = declared.targets()?,
+        _ => settings.check()?,
+    }
+    if let Some(declared) = declared {
+        declared.check(&settings.targets)?;
+    }
+    Ok(settings)
+}
+
+/// The settings of a stored measurement.
+///
+/// # Errors
+/// [`Refusal::IsPrediction`]; settings of another version.
+pub fn settings_of(stored: &RunRecord) -> Result<Settings, Error> {
+    let run = || stored.header.id.clone();
+    if stored.header.clock == Clock::Virtual {
+        return Err(Refusal::IsPrediction { run: run() }.into());
+    }
+    serde_json::from_value(stored.header.settings.clone()).map_err(|source| Error::OtherSettings {
+        run: run(),
+        again: "measure",
+        source,
+    })
 }
 
 #[cfg(test)]

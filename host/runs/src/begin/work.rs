@@ -322,6 +322,12 @@ pub fn label(spec: &LoadSpec) -> String {
     spec.label()
 }
 
+/// "a + b".
+#[must_use]
+pub(crate) fn joined_names(plans: &[Plan]) -> String {
+    plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>().join(" + ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! What a user should know before a load begins, and what they say to it.
 
-use loadline_kernel::facts::RealDisk;
+use loadline_record::RealDisk;
 use std::fmt;
 use std::time::Duration as Wait;
 

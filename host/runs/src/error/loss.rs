@@ -1,6 +1,6 @@
 //! How it shows that a volume is lost.
 
-use loadline_engine::Remedy;
+use crate::Remedy;
 
 /// How it shows that a volume cannot be used any more.
 #[derive(Debug, Clone)]

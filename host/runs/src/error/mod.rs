@@ -5,6 +5,7 @@
 mod concern;
 mod hosts_refusal;
 mod hunt_refusal;
+mod impossible_cell;
 mod in_a_line;
 mod input_kind;
 mod loss;
@@ -17,6 +18,7 @@ mod watch_error;
 pub use concern::{BUSY_SHARE, Concern, Consent, DeviceUse, MemoryTarget};
 pub use hosts_refusal::HostsRefusal;
 pub use hunt_refusal::{CellsOfPlan, HuntRefusal};
+pub use impossible_cell::ImpossibleCell;
 pub(crate) use in_a_line::in_a_line;
 pub use input_kind::{EntryKind, InputKind};
 pub use loss::Loss;
@@ -26,9 +28,8 @@ pub use replay_error::ReplayError;
 pub use sweep_refusal::SweepRefusal;
 pub use watch_error::{RecordError, WatchError};
 
+use crate::{EmulationError, EngineError, TargetError};
 use loadline_disk::EnvironmentError;
-use loadline_emulator::EmulationError;
-use loadline_engine::{EngineError, TargetError};
 use loadline_imported::ImportError;
 use loadline_prediction::{PredictionError, VolumeUnknown};
 use loadline_record::RunRecord;
@@ -350,21 +351,17 @@ pub enum Refusal {
     /// Something speaks against the load, and nobody agreed to it all the same.
     #[error("{0}")]
     NotAgreed(Concern),
+    /// Real storage was asked for on a machine that is no Linux.
+    #[error(
+        "storage is measured on Linux alone, and this machine is none: predict on an environment, or import results"
+    )]
+    NoRealStorage,
     /// There is no store at a path.
     #[error("there is no store at {}", path.display())]
     NoStore {
         /// The path.
         path: PathBuf,
     },
-}
-
-/// A cell that cannot be run.
-#[derive(Debug)]
-pub struct ImpossibleCell {
-    /// For people.
-    pub label: String,
-    /// The engine's reason.
-    pub why: EngineError,
 }
 
 /// What ended a run early, or kept it from beginning.
@@ -501,7 +498,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// Nothing says where runs are to be kept.
-    #[error("neither XDG_DATA_HOME nor HOME says where runs are to be kept")]
+    #[error("{} says where runs are to be kept", crate::NO_DATA_FOLDER)]
     NoHome,
     /// A test file that was left behind cannot be removed.
     #[error("cannot remove {}, which the process that was cut off left behind", path.display())]
@@ -600,6 +597,14 @@ pub enum Error {
         folder: String,
         /// The most that are looked at.
         files_max: usize,
+    },
+    /// A table of crawls cannot be read.
+    #[error("{file}")]
+    CrawlTable {
+        /// Its name.
+        file: String,
+        /// What is wrong in it, and where.
+        source: loadline_pipeline::CrawlTableError,
     },
     /// No job of another tool is a load that loadline knows.
     #[error("nothing was imported: no job of {files} is a load that loadline knows")]

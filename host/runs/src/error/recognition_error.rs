@@ -9,6 +9,9 @@ pub enum RecognitionError {
     /// By its firmware the machine is in none of the clouds known.
     #[error("this machine is none of Azure, AWS and Google Cloud, as far as its firmware tells")]
     NoCloud,
+    /// The machine is no Linux.
+    #[error("a machine is recognised on Linux alone, by its firmware and its devices")]
+    NotLinux,
     /// The cloud does not say what machine it is.
     #[error("the firmware says {cloud}, but what machine it is cannot be asked")]
     NotAsked {

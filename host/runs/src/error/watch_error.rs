@@ -1,7 +1,7 @@
 //! Why nothing is watched or recorded.
 
+use crate::TraceFsError;
 use loadline_emulation::TraceError;
-use loadline_kernel::trace_instance::TraceFsError;
 use loadline_recording::event::FormatError;
 use loadline_recording::formats::ImportTraceError;
 use loadline_recording::page::PageError;

@@ -13,12 +13,10 @@ pub fn read_text(path: impl AsRef<Path>, kind: InputKind) -> io::Result<String> 
     as_text(read_bytes(path, kind)?)
 }
 
-/// Bytes that are text.
+/// Bytes that are text: UTF-8, or UTF-16 as PowerShell writes what is printed into a file.
 pub(super) fn as_text(bytes: Vec<u8>) -> io::Result<String> {
-    String::from_utf8(bytes).map_err(|error| {
-        let why = format!("it is no text: byte {} is not UTF-8", error.utf8_error().valid_up_to());
-        io::Error::new(io::ErrorKind::InvalidData, why)
-    })
+    loadline_imported::text(bytes)
+        .map_err(|byte| io::Error::new(io::ErrorKind::InvalidData, format!("it is no text: byte {byte} is not UTF-8")))
 }
 
 /// Reads a file of a kind, whatever is in it.
@@ -53,5 +51,16 @@ mod tests {
         assert_eq!(read_text(&path, InputKind::Plan).unwrap().len() as u64, InputKind::Plan.bytes_max());
         std::fs::write(&path, b"a\xff").unwrap();
         assert!(read_text(&path, InputKind::Plan).unwrap_err().to_string().contains("byte 1 is not UTF-8"));
+    }
+
+    #[test]
+    fn a_text_may_be_as_windows_writes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.toml");
+        let wide = "\u{feff}sch\u{e9}ma = 1\r\n".encode_utf16().flat_map(u16::to_le_bytes);
+        std::fs::write(&path, wide.collect::<Vec<u8>>()).unwrap();
+        assert_eq!(read_text(&path, InputKind::Plan).unwrap(), "sch\u{e9}ma = 1\r\n");
+        std::fs::write(&path, "\u{feff}schema = 1\n").unwrap();
+        assert_eq!(read_text(&path, InputKind::Plan).unwrap(), "schema = 1\n");
     }
 }

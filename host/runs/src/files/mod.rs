@@ -8,3 +8,4 @@ pub(crate) mod page_folder;
 pub(crate) mod plan_file;
 pub(crate) mod record_file;
 pub mod store_location;
+pub(crate) mod trace_file;

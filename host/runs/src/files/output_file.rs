@@ -4,17 +4,10 @@
 //! process writes, swap, and a file behind a loop device. A file is written beside its place and renamed, so that its
 //! place holds the old contents or the new ones at every moment.
 
-use loadline_kernel::facts::KernelView;
-use loadline_kernel::facts::in_use::Uses;
-use loadline_kernel::system_calls::without_writer;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
-use std::ffi::OsStr;
+use crate::output_place;
 use std::fmt::Write as _;
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// The bytes at the beginning of a file in which a mark of ours stands.
@@ -83,6 +76,14 @@ pub enum OutputError {
         path: PathBuf,
         /// The use.
         how: String,
+    },
+    /// A name that the system keeps for something else than a file.
+    #[error("{} is no place for a file: {why}", path.display())]
+    NoFile {
+        /// As named.
+        path: PathBuf,
+        /// What it is instead.
+        why: &'static str,
     },
     /// The folder of the file is missing.
     #[error("cannot write {}: there is no folder {}", path.display(), folder.display())]
@@ -168,16 +169,16 @@ impl OutputFile {
         let moved = (|| {
             file.write_all(contents.as_ref())?;
             if let Some(before) = &before {
-                // Best effort: only root may give a file to somebody else.
-                if (before.uid(), before.gid()) != (rustix::process::geteuid().as_raw(), file.metadata()?.gid()) {
-                    let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
-                }
-                file.set_permissions(Permissions::from_mode(before.mode() & 0o777))?;
+                output_place::make_alike(&file, before)?;
             }
             file.sync_all()?;
-            rename(&beside, &at, before.is_some() || self.replace == Replace::Anything)?;
+            if before.is_some() || self.replace == Replace::Anything {
+                fs::rename(&beside, &at)?;
+            } else {
+                output_place::rename_to_free(&beside, &at)?;
+            }
             // The name is on the disk as soon as its folder is. Some file systems have no such thing.
-            let _ = File::open(folder_of(&at)).and_then(|folder| folder.sync_all());
+            let _ = crate::sync_folder(&folder_of(&at));
             Ok(())
         })();
         moved.map_err(|error: io::Error| {
@@ -196,19 +197,22 @@ impl OutputFile {
     /// What is at the place, if it may be written to.
     fn look(&self) -> Result<Destination, OutputError> {
         let path = || self.typed.clone();
+        if let Some(why) = output_place::no_file(&self.typed) {
+            return Err(OutputError::NoFile { path: path(), why });
+        }
         let found = match fs::metadata(&self.typed) {
             Ok(found) => found,
             Err(error) if error.kind() == ErrorKind::NotFound => return self.look_at_nothing(),
             Err(error) => return Err(self.failed("look at", error)),
         };
         let kind = found.file_type();
-        if kind.is_block_device() {
+        if output_place::is_block_device(&found) {
             return Err(OutputError::Device { path: path() });
         }
         if kind.is_dir() {
             return Err(OutputError::Folder { path: path() });
         }
-        if !kind.is_file() || is_own_output(&found) {
+        if !kind.is_file() || output_place::is_own_output(&found) {
             return Ok(Destination::Stream);
         }
         let at = fs::canonicalize(&self.typed).map_err(|error| self.failed("look at", error))?;
@@ -219,7 +223,7 @@ impl OutputFile {
                 if beginning.starts_with(DATABASE) || belongs_to_a_database(&at) {
                     return Err(OutputError::Database { path: path() });
                 }
-                if without_writer(&file) == Some(false) {
+                if output_place::is_written(&file, &at) {
                     return Err(OutputError::InUse {
                         path: path(),
                         how: "is being written by another process".to_owned(),
@@ -230,10 +234,9 @@ impl OutputFile {
             // A file that cannot be read may be a store.
             Err(error) => return Err(self.failed("look into", error)),
         };
-        let uses =
-            Uses::read(&KernelView::live()).map_err(|error| self.failed("find out whether the system uses", error))?;
-        if let Some(in_use) = uses.of_file(&at, &found) {
-            return Err(OutputError::InUse { path: path(), how: in_use.how.to_string() });
+        let used = output_place::use_of_system(&at, &found);
+        if let Some(how) = used.map_err(|error| self.failed("find out whether the system uses", error))? {
+            return Err(OutputError::InUse { path: path(), how });
         }
         match self.replace {
             // An empty file holds nothing: scripts make one to have its name (mktemp).
@@ -297,18 +300,6 @@ impl OutputFile {
     }
 }
 
-fn rename(from: &Path, to: &Path, may_replace: bool) -> io::Result<()> {
-    if may_replace {
-        return fs::rename(from, to);
-    }
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // The file system knows no such renaming.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) if to.symlink_metadata().is_err() => fs::rename(from, to),
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Err(ErrorKind::AlreadyExists.into()),
-        other => other.map_err(Into::into),
-    }
-}
-
 /// Where the links at a place lead, though nothing is there yet: a link stays one.
 fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut at = path.to_owned();
@@ -318,7 +309,7 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
             Err(_) => return Ok(at),
         }
     }
-    Err(Errno::LOOP.into())
+    Err(io::Error::other("too many levels of symbolic links"))
 }
 
 fn folder_of(path: &Path) -> PathBuf {
@@ -333,26 +324,19 @@ fn beginning(file: &File) -> io::Result<Vec<u8>> {
 
 /// Whether a file of this name is one that SQLite has beside a database that is there.
 fn belongs_to_a_database(path: &Path) -> bool {
-    let name = path.as_os_str().as_encoded_bytes();
     BESIDE_A_DATABASE.iter().any(|ending| {
-        let Some(database) = name.strip_suffix(ending.as_bytes()) else { return false };
-        let database = Path::new(OsStr::from_bytes(database));
-        File::open::<&Path>(database).and_then(|file| beginning(&file)).is_ok_and(|begins| begins.starts_with(DATABASE))
+        let Some(database) = output_place::without_ending(path, ending) else { return false };
+        File::open(database).and_then(|file| beginning(&file)).is_ok_and(|begins| begins.starts_with(DATABASE))
     })
-}
-
-/// Whether it is where this process's own output goes, as of `-o /dev/stdout >> FILE`.
-fn is_own_output(found: &Metadata) -> bool {
-    let is_it = |status: rustix::io::Result<rustix::fs::Stat>| {
-        status.is_ok_and(|status| (status.st_dev, status.st_ino) == (found.dev(), found.ino()))
-    };
-    is_it(rustix::fs::fstat(io::stdout())) || is_it(rustix::fs::fstat(io::stderr()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use loadline_kernel::system_calls::without_writer;
     use loadline_store::Store;
+    use std::fs::Permissions;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
     const MARK: Replace = Replace::OneOfOurs(&[&["<!-- mine -->"]]);
 

@@ -65,9 +65,9 @@ const AROUND: FioSurroundings<'static> =
 /// What fio's keywords stand for here.
 fn of_this_machine(keyword: &str) -> Option<u64> {
     match keyword {
-        "$ncpus" => loadline_kernel::scheduling::processors().map(u64::from),
-        "$pagesize" => Some(loadline_kernel::system_calls::page_bytes()),
-        "$mb_memory" => Some(loadline_kernel::facts::host().memory_bytes? >> 20),
+        "$ncpus" => crate::host_facts().cpus.map(u64::from),
+        "$pagesize" => crate::page_bytes(),
+        "$mb_memory" => Some(crate::host_facts().memory_bytes? >> 20),
         _ => None,
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It has everything that a store has of the run, so that a comparison with it says the same as one within a store.
 
+use super::input_file::as_text;
 use loadline_record::RunRecord;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -77,13 +78,14 @@ pub enum RecordTextError {
 pub fn read_record(path: impl AsRef<Path>) -> Result<RunRecord, RecordFileError> {
     let file = path.as_ref();
     let unreadable = |source| RecordFileError::Unreadable { file: file.to_owned(), source };
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let opened = File::open(file).map_err(unreadable)?;
-    let read = opened.take(FILE_MAX + 1).read_to_string(&mut text).map_err(unreadable)?;
+    let read = opened.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if read as u64 > FILE_MAX {
         let why = format!("it has more than {} MiB, the most that a run may have", FILE_MAX >> 20);
         return Err(unreadable(io::Error::new(io::ErrorKind::InvalidData, why)));
     }
+    let text = as_text(bytes).map_err(unreadable)?;
     record_of_text(&text).map_err(|source| RecordFileError::Other { file: file.to_owned(), source })
 }
 

@@ -1,10 +1,8 @@
 //! Where runs are kept.
 
-use crate::{Error, Refusal};
+use crate::{Error, Refusal, data_folder, make_private_folder};
 use loadline_store::{Store, StoreError, Tag};
-use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
@@ -21,7 +19,7 @@ pub fn named_by_environment() -> Option<PathBuf> {
 pub fn store_path(named: Option<&Path>) -> Result<PathBuf, Error> {
     match named {
         Some(path) => Ok(path.to_owned()),
-        None => default_path(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME")),
+        None => Ok(data_folder().ok_or(Error::NoHome)?.join("loadline").join("runs.db")),
     }
 }
 
@@ -39,12 +37,7 @@ pub fn tag_new_runs(tags: Vec<Tag>) {
 /// Its directory cannot be made, or the store itself refuses.
 pub fn open_store(path: &Path) -> Result<Store, Error> {
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-        // For its user alone.
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(directory)
-            .map_err(|source| Error::StoreFolder { folder: directory.to_owned(), source })?;
+        make_private_folder(directory).map_err(|source| Error::StoreFolder { folder: directory.to_owned(), source })?;
     }
     let tags = NEW_RUNS.read().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Store::open(path)?.with_tags(tags))
@@ -73,28 +66,5 @@ fn existing(path: &Path, open: fn(&Path) -> Result<Store, StoreError>) -> Result
             Err(Refusal::NoStore { path: path.to_owned() }.into())
         }
         Err(source) => Err(Error::StorePath { path: path.to_owned(), source }),
-    }
-}
-
-/// By the XDG base directory specification 0.8: relative values are to be ignored.
-fn default_path(data_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, Error> {
-    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
-    let data = absolute(data_home).or_else(|| absolute(home).map(|home| home.join(".local/share")));
-    match data {
-        Some(data) => Ok(data.join("loadline/runs.db")),
-        None => Err(Error::NoHome),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_data_directory_wins_over_home_unless_it_is_relative() {
-        let path = |data: Option<&str>, home: Option<&str>| default_path(data.map(Into::into), home.map(Into::into));
-        assert_eq!(path(Some("/d"), Some("/h")).unwrap(), Path::new("/d/loadline/runs.db"));
-        assert_eq!(path(Some("d"), Some("/h")).unwrap(), Path::new("/h/.local/share/loadline/runs.db"));
-        assert!(path(None, None).is_err());
     }
 }

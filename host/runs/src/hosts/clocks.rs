@@ -2,9 +2,8 @@
 //!
 //! One line goes there and one comes back, a hundred times. Whatever connects both carries it, such as ssh.
 
-use crate::{Error, HostsRefusal, InputKind, Refusal, read_text};
+use crate::{Error, HostsRefusal, InputKind, Refusal, read_text, wall_clock};
 use loadline_analysis::{ClockExchange, ClockReading};
-use loadline_kernel::clock;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
@@ -150,7 +149,7 @@ pub fn compare_clock(command: &str, count: u32) -> Result<ClockReading, ClockErr
         .spawn()
         .map_err(|source| ClockError::NotStarted { command: command.to_owned(), source })?;
     let (asks, answers) = (child.stdin.take().expect("it is piped"), child.stdout.take().expect("it is piped"));
-    let found = ask_clock(asks, answers, count, &clock::wall_ns, command);
+    let found = ask_clock(asks, answers, count, &wall_clock::unix_ns, command);
     // Its input is closed by now, which ends it.
     let _ = child.wait();
     found
@@ -190,21 +189,21 @@ mod tests {
 
     #[test]
     fn a_clock_of_another_host_is_known_within_the_error_that_is_told() {
-        let since_ns = clock::wall_ns();
+        let since_ns = wall_clock::unix_ns();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = std::thread::spawn(move || {
             for _ in 0..2 {
                 let (stream, _) = listener.accept().unwrap();
                 stream.set_nodelay(true).unwrap();
-                let shows = || other(since_ns, clock::wall_ns());
+                let shows = || other(since_ns, wall_clock::unix_ns());
                 serve_clock(stream.try_clone().unwrap(), stream, &shows).unwrap();
             }
         });
         let compared = || {
             let stream = TcpStream::connect(address).unwrap();
             stream.set_nodelay(true).unwrap();
-            ask_clock(stream.try_clone().unwrap(), stream, 50, &clock::wall_ns, "tcp").unwrap()
+            ask_clock(stream.try_clone().unwrap(), stream, 50, &wall_clock::unix_ns, "tcp").unwrap()
         };
         let readings = [compared(), compared()];
         server.join().unwrap();
@@ -218,8 +217,8 @@ mod tests {
 
     #[test]
     fn what_a_shell_prints_first_is_passed_over_and_what_is_no_loadline_is_an_error() {
-        let greeted = |said: &str| ask_clock(io::sink(), said.as_bytes(), 1, &clock::wall_ns, "ssh node1");
-        let now = clock::wall_ns();
+        let greeted = |said: &str| ask_clock(io::sink(), said.as_bytes(), 1, &wall_clock::unix_ns, "ssh node1");
+        let now = wall_clock::unix_ns();
         // Its time lies between the two of this side.
         assert!(greeted(&format!("Welcome to node1\n{ANSWER} {now} {now}\n")).is_ok());
         let error = greeted("bash: loadline: command not found\n").unwrap_err().to_string();

@@ -1,8 +1,6 @@
 //! The time at which hosts that run the same plan begin together.
 
-use crate::{HostsRefusal, Refusal};
-use loadline_kernel::clock;
-use loadline_units::{Duration, Instant, NS_PER_S, Timestamp};
+use loadline_units::{NS_PER_S, Timestamp};
 use std::str::FromStr;
 
 /// A wall-clock time in UTC: `2026-01-31T14:22:33Z`, with fractions of a second if wanted, or `@1769869353` in seconds since 1970.
@@ -23,20 +21,10 @@ impl StartTime {
         Self { unix_ns }
     }
 
-    /// The instant of this machine's monotonic clock: a later step of the wall clock changes nothing.
-    ///
-    /// # Errors
-    /// [`HostsRefusal::StartPassed`].
-    pub(crate) fn instant(self) -> Result<Instant, Refusal> {
-        let (wall, now) = (clock::wall_ns(), clock::now());
-        match self.unix_ns.checked_sub(wall) {
-            Some(ahead) if ahead > 0 => Ok(now + Duration::from_ns(ahead)),
-            _ => Err(HostsRefusal::StartPassed {
-                start: format!("@{}", self.unix_ns as f64 / NS_PER_S as f64),
-                late: Duration::from_ns(wall - self.unix_ns),
-            }
-            .into()),
-        }
+    /// Nanoseconds after the beginning of 1970.
+    #[must_use]
+    pub const fn unix_ns(self) -> u64 {
+        self.unix_ns
     }
 }
 
@@ -100,17 +88,5 @@ mod tests {
         ] {
             assert_eq!(text.parse::<StartTime>(), Err(StartTimeError), "{text:?}");
         }
-    }
-
-    #[test]
-    fn a_start_that_passed_is_refused_and_one_ahead_is_an_instant() {
-        let wall = clock::wall_ns();
-        let passed = StartTime::from_unix_ns(wall.saturating_sub(5 * NS_PER_S)).instant();
-        assert!(
-            matches!(passed, Err(Refusal::Hosts(HostsRefusal::StartPassed { late, .. })) if late >= Duration::from_s(5))
-        );
-        let ahead = StartTime::from_unix_ns(wall + 3_600 * NS_PER_S).instant().unwrap();
-        let left = ahead.since(clock::now());
-        assert!(left > Duration::from_s(3_500) && left < Duration::from_s(3_700), "{}", left.human());
     }
 }

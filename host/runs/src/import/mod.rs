@@ -1,6 +1,7 @@
 //! Imports: what another tool measured, as a run in the store.
 
 mod cells;
+mod crawls;
 mod folders;
 mod plan_results;
 mod volumes;
@@ -9,6 +10,7 @@ pub use folders::FolderImport;
 
 use crate::wall_clock::run_id;
 use crate::{DeclaredEnvironment, Ended, Error, NamedTarget, NewRun, Refusal, RunOutcome, files::store_location};
+pub use crawls::{crawl_cell, import_crawls, is_crawl_table};
 use loadline_imported::{LeftOut, Results};
 use loadline_record::{
     CellRecord, Clock, HostFacts, ImportedFile, ImportedFrom, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts,

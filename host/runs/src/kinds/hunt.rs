@@ -1,22 +1,23 @@
 //! Hunts: one factor at a time around a load, until it is known what moves its ceiling and what is ruled out.
 
-use crate::error::{CellsOfPlan, HuntRefusal, in_a_line};
-use crate::place::open_volumes::{self, OpenVolumes};
+use crate::error::{CellsOfPlan, HuntRefusal};
+use crate::open_volumes::{self, OpenVolumes};
 use crate::{
     Ahead, Error, MeasuredPlace, ModelledPlace, NewRun, Observer, Overrides, PendingStore, PlannedCell, Refusal,
-    RunOptions, RunOutcome, RunStore, RunUnderWay, Settings, TrialPlace, TrialsPlanned, Tried, Work, environment_again,
-    keep::leftovers, label, measure_hunt, plans_again, refusal_of, refuse_impossible, stored_environment,
+    RunOptions, RunOutcome, RunStore, RunUnderWay, Settings, TrialPlace, TrialsPlanned, Work, environment_again,
+    keep::leftovers, label, measure_hunt, plans_again, stored_environment,
 };
 use loadline_catalog::Environment;
-use loadline_engine::{EngineChoice, EngineOptions};
 use loadline_hunt::{
-    Baseline, BaselineStorage, Factor, FactorRequest, HuntDesign, HuntLoad, HuntPlan, HuntResult, HuntRounds,
-    HuntVariant, IoEngine, hunted, variations,
+    Baseline, BaselineStorage, FactorRequest, HuntDesign, HuntLoad, HuntPlan, HuntResult, HuntRounds, IoEngine, hunted,
+    variations,
 };
 use loadline_prediction::{Initially, Model, fit, most_plausible, volume_facts};
-use loadline_record::{CellRecord, Clock, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts};
+use loadline_record::{
+    CellRecord, Clock, EngineChoice, PlanText, RunHeader, RunRecord, RunStatus, RunVerb, VolumeFacts,
+};
 use loadline_units::{Bytes, Ratio};
-use loadline_workload::{LoadSpec, Plan, RunCell};
+use loadline_workload::{LoadSpec, Plan};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -48,9 +49,9 @@ pub struct HuntChoices {
 pub struct Hunt {
     plans: Vec<PlanText>,
     volume: String,
-    design: HuntDesign,
-    choices: HuntChoices,
-    settings: Settings,
+    pub(crate) design: HuntDesign,
+    pub(crate) choices: HuntChoices,
+    pub(crate) settings: Settings,
     environment: Option<Environment>,
 }
 
@@ -144,40 +145,6 @@ impl Hunt {
         self.carry_on(opened, &models, &cells, store, begun, observer)
     }
 
-    /// Leaves out what the target cannot have. A factor that was named is refused instead.
-    fn leave_out_impossible(&mut self, opened: &OpenVolumes) -> Result<(), Refusal> {
-        let Self { design, choices, settings, .. } = self;
-        let volume_of = |cell: &RunCell| opened[&cell.volume].volume_for(&cell.spec);
-        // Where all goes through the page cache anyway, a load that asks for it is the same load.
-        let unchanged = |variant: &HuntVariant, load: &HuntLoad| {
-            let facts = opened[&load.cell.volume].facts();
-            let why = || facts.direct_reason.clone().unwrap_or_else(|| "it has no direct I/O".to_owned());
-            (variant.factor == Factor::Direct && !facts.direct)
-                .then(|| format!("all goes through the page cache on this target: {}", why()))
-        };
-        if choices.vary.is_empty() {
-            let engine = settings.engine;
-            let why = |variant: &HuntVariant, load: &HuntLoad| {
-                let options = EngineOptions { engine: load.engine.map_or(engine.engine, engine_choice), ..engine };
-                let impossible = refusal_of(volume_of(&load.cell), &load.cell, options);
-                impossible.map(|error| in_a_line(&error)).or_else(|| unchanged(variant, load))
-            };
-            design.leave_out_impossible(why).map_err(|settings| HuntRefusal::NothingVaries { settings })?;
-        } else if let Some((factor, why)) =
-            design.variants().find_map(|(variant, load)| Some((variant.factor, unchanged(variant, load)?)))
-        {
-            return Err(HuntRefusal::Unvaried { factor, why }.into());
-        }
-        let engine = self.settings.engine;
-        let cells = self.cells();
-        let tried = cells.iter().map(|cell| Tried {
-            cell: &cell.cell,
-            label: &cell.label,
-            options: EngineOptions { engine: cell.engine.unwrap_or(engine.engine), ..engine },
-        });
-        refuse_impossible(volume_of, tried)
-    }
-
     /// The models that its loads are put on, where it is modelled: the environment's, then that of each variation of it.
     fn models(&self) -> Vec<Model> {
         let varied = self.design.loads.iter().filter_map(|load| load.environment.as_ref());
@@ -185,7 +152,7 @@ impl Hunt {
     }
 
     /// Its loads, as they are measured.
-    fn cells(&self) -> Vec<PlannedCell> {
+    pub(crate) fn cells(&self) -> Vec<PlannedCell> {
         let mut models = 0;
         let cell = |load: &HuntLoad| {
             models += usize::from(load.environment.is_some());
@@ -350,7 +317,7 @@ const fn io_engine(choice: EngineChoice) -> Option<IoEngine> {
     }
 }
 
-const fn engine_choice(engine: IoEngine) -> EngineChoice {
+pub(crate) const fn engine_choice(engine: IoEngine) -> EngineChoice {
     match engine {
         IoEngine::IoUring => EngineChoice::IoUring,
         IoEngine::Aio => EngineChoice::Aio,

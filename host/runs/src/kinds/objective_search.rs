@@ -5,8 +5,8 @@
 use crate::{
     Ahead, DeclaredEnvironment, Ended, Error, Event, MeasuredPlace, ModelledPlace, Observer, PendingStore, PlannedCell,
     PredictionSettings, Refusal, RunOptions, RunOutcome, RunStore, RunUnderWay, Settings, TrialPlace, TrialsPlanned,
-    Work, answer_question, check_predictable, environment_again, joined_names, keep::leftovers, place::open_volumes,
-    placed, plans_again, prediction_settings_of, refuse_cells, settings_of, stored_environment,
+    Work, answer_question, check_predictable, environment_again, joined_names, keep::leftovers, open_volumes, placed,
+    plans_again, prediction_settings_of, refuse_cells, settings_of, stored_environment,
 };
 use loadline_analysis::SearchQuestion;
 use loadline_catalog::Environment;

@@ -2,8 +2,8 @@
 //!
 //! [`ReplayRun::prepare`] finds a place for every recorded request, and [`ReplayRun::run`] answers them on the model.
 
-use crate::emulation::{ApplicationTrial, RequestSource, application_cell, application_model_record};
 use crate::error::ReplayError;
+use crate::kinds::application::{ApplicationTrial, RequestSource, application_cell, application_model_record};
 use crate::wall_clock::unix_s;
 use crate::{Ended, Error, NewRun, PendingStore, RunOutcome, stored_environment};
 use loadline_catalog::Environment;

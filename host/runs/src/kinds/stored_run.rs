@@ -1,8 +1,8 @@
 //! A stored run, to be carried on with: what kind it is, and how it goes on.
 
 use crate::{
-    Ended, Error, HostsRefusal, Observer, Refusal, RunOutcome, RunStore, kinds::hunt, kinds::measurement,
-    kinds::objective_search, kinds::prediction,
+    Ended, Error, HostsRefusal, Observer, Refusal, RunOutcome, RunStore, kinds::hunt, kinds::objective_search,
+    kinds::prediction, measurement,
 };
 use loadline_record::{Clock, RunRecord, RunStatus, RunVerb};
 use loadline_store::{Claim, Store};

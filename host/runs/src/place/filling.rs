@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Per second; a round figure of a plain SATA SSD or a mid-size cloud disk, so that the reader can scale it.
 const RATE: Bytes = Bytes::mib(200);
 
+/// Filling takes no longer than this unless a size was asked for.
+pub const QUICK_FILL_TIME: Duration = Duration::from_s(12);
+
 /// How long it takes to fill so much at a rate that nobody has measured yet.
 #[must_use]
 pub fn time(size: Bytes) -> Duration {

@@ -246,13 +246,15 @@ fn next_of_day(newest: Option<&str>, today: &str) -> Option<String> {
 pub(super) fn put(file: &File, beside: &Path, path: &Path) -> io::Result<()> {
     file.sync_all()?;
     fs::rename(beside, path)?;
-    File::open(path.parent().unwrap_or(path))?.sync_all()
+    crate::sync_folder(path.parent().unwrap_or(path))
 }
 
 pub(super) fn make_folder(folder: &Path) -> Result<(), ShelfError> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|source| ShelfError::System { doing: "make", path: folder.to_owned(), source })
+    crate::make_private_folder(folder).map_err(|source| ShelfError::System {
+        doing: "make",
+        path: folder.to_owned(),
+        source,
+    })
 }
 
 /// The folders in a folder, with their names; none where it is missing.

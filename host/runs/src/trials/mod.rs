@@ -4,7 +4,7 @@
 //! volumes, [`ModelledPlace`](crate::ModelledPlace) models. A remote rank or an application's load is one more. The [`TrialLoop`] does the
 //! rest, the same for all of them.
 
-mod frames;
+pub(crate) mod frames;
 mod hunted;
 mod lanes;
 mod place;

@@ -10,6 +10,7 @@ mod predict;
 mod another_place;
 mod attached;
 mod crash;
+mod crawl_tables;
 mod drawn;
 mod emulations;
 mod faults;

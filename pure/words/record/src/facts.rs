@@ -1,5 +1,6 @@
 //! What was known of the machine, the volumes and their devices when the run began. A missing fact is `None`, never 0.
 
+use loadline_units::Bytes;
 use loadline_verdict::{CpuQuota, KernelThrottle, ShortQueue};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,17 @@ pub struct HostFacts {
     /// CPU quotas of the control groups that the process was in, the tightest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cpu_quotas: Vec<CpuQuota>,
+}
+
+/// A disk that hardware or a hypervisor gives this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RealDisk {
+    /// The kernel's name.
+    pub name: String,
+    /// Its size.
+    pub size: Bytes,
+    /// Folders whose files lie on it, the shortest first; none where nothing of it is mounted here.
+    pub folders: Vec<String>,
 }
 
 /// What kind of thing is measured.

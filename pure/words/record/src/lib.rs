@@ -1,5 +1,6 @@
 //! What a run leaves behind: histograms, one-second series, records with provenance and doubts.
 
+mod engine_options;
 mod facts;
 mod histogram;
 mod hosts;
@@ -22,7 +23,10 @@ mod watched_limit;
 mod watched_part;
 mod watched_trial;
 
-pub use facts::{DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, TargetKind, VolumeFacts};
+pub use engine_options::{EngineChoice, EngineOptions, WaitMode};
+pub use facts::{
+    DeviceFacts, Extents, FileSystemFacts, HostFacts, MEMORY_FILE_SYSTEMS, RealDisk, TargetKind, VolumeFacts,
+};
 pub use histogram::{DecodeError, Histogram, HistogramSnapshot};
 pub use hosts::{HostClock, HostPart, HostRank, HostRankError, HostTrial, HostsRecord, SharedWindow};
 pub use load::{Load, LoadFigures, OthersLoad, PlannedLoad};

@@ -4,10 +4,10 @@
 
 use super::{BATCH_MAX, Backend, Io, SLICE, Trims, trim};
 use crate::buffers::Region;
-use crate::options::WaitMode;
 use io_uring::{IoUring, Probe, cqueue, opcode, squeue, types};
 use loadline_block::Operation;
 use loadline_kernel::raw_call::system_call;
+use loadline_record::WaitMode;
 use loadline_units::{Bytes, Duration};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};

@@ -3,11 +3,11 @@
 use super::{LoadOnVolume, check_access, conduct, conductor::Outcome, trial_seed};
 use crate::control::{Control, Phase};
 use crate::error::EngineError;
-use crate::options::EngineOptions;
 use crate::target::Volume;
 use loadline_block::{ErrorKind, Operation};
 use loadline_kernel::clock;
 use loadline_record::Ending;
+use loadline_record::EngineOptions;
 use loadline_units::{Bytes, Duration, Ratio};
 use loadline_workload::{Arrival, BlockShare, Content, Fill, GroupEnd, LoadSpec, Pattern};
 use std::io;

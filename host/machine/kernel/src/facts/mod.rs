@@ -37,7 +37,7 @@ pub use mounts::{Mount, mount_of, mounts};
 pub use overlap::overlap;
 pub use page_cache::{CacheScope, cached_share, drop_caches, drop_machine_caches};
 pub use places::Places;
-pub use real_disks::{RealDisk, real_disks};
+pub use real_disks::real_disks;
 pub use swap::{swap_devices, swapped_bytes};
 pub use throttles::throttles_of_every_group;
 pub use wake_latency::{WakeLatency, wake_latency};

@@ -1,23 +1,13 @@
 //! The disks of this machine that are storage, and the folders where files on them can be made.
 
 use super::{BlockDevice, KernelView, Mount, mounted_on, mounts};
+use loadline_record::RealDisk;
 use loadline_units::Bytes;
 
 /// Beginnings of the names of devices that are no disk: files, memory, and remote or removable media.
 const NO_DISKS: [&str; 7] = ["loop", "ram", "zram", "sr", "fd", "nbd", "ublkb"];
 /// Folders named for one disk at most.
 const FOLDERS_MAX: usize = 3;
-
-/// A disk that hardware or a hypervisor gives this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RealDisk {
-    /// The kernel's name.
-    pub name: String,
-    /// Its size.
-    pub size: Bytes,
-    /// Folders whose files lie on it, the shortest first; none where nothing of it is mounted here.
-    pub folders: Vec<String>,
-}
 
 /// The disks of this machine that are neither memory nor files, in the order of their names.
 #[must_use]
