@@ -2,7 +2,7 @@
 
 use crate::step::{Outcome, cargo, check, said};
 use crate::tools::Tool;
-use crate::{dist, peers, release, suite, tidy, ublk};
+use crate::{dist, peers, release, suite, tidy, ublk, windows};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -58,6 +58,14 @@ pub(crate) const RELEASE: Step =
 /// No part of the gate either: what people install, from a build of its own.
 pub(crate) const DIST: Step =
     Step { name: "dist", purpose: "what people install, tried in empty roots", slow: true, run: dist::step };
+
+/// Part of the gate with `--long` alone: a second build of all of it takes minutes.
+pub(crate) const WINDOWS: Step = Step {
+    name: "windows",
+    purpose: "the command on Windows, under Wine; on macOS, compiled",
+    slow: true,
+    run: windows::step,
+};
 
 /// Runs `steps`, all of them even when one fails, and prints what came of each.
 pub(crate) fn run(root: &Path, steps: &[&Step], depth: Depth) -> ExitCode {

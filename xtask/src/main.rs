@@ -10,6 +10,7 @@ mod suite;
 mod tidy;
 mod tools;
 mod ublk;
+mod windows;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,7 +18,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test             the whole gate
 cargo xtask test --quick     without what needs the network or only matters before a merge
-cargo xtask test --long      with all that the gate samples: for a change of what is sampled
+cargo xtask test --long      with all that the gate samples, and the command on Windows: for a change of what is sampled, or of a system
+cargo xtask windows          the command on Windows, tried under Wine; compiled for macOS
 cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package
 cargo xtask release          target/release/shipped: the command stripped, and its debug information beside it
 cargo xtask dist [PART...]   target/dist: what people install (x86_64, aarch64, wheel, page), each tried
@@ -41,8 +43,9 @@ fn main() -> ExitCode {
         ["test", "--quick"] => return gate::run(&root, &gate::STEPS.iter().collect::<Vec<_>>(), gate::Depth::Quick),
         ["test", "--long"] => {
             step::choose_long();
-            Ok(gate::STEPS.iter().collect())
+            Ok(gate::STEPS.iter().chain([&gate::WINDOWS]).collect())
         }
+        ["windows"] => Ok(vec![&gate::WINDOWS]),
         ["release"] => Ok(vec![&gate::RELEASE]),
         ["dist"] => Ok(vec![&gate::DIST]),
         ["dist", parts @ ..] => dist::choose(parts).map(|()| vec![&gate::DIST]),

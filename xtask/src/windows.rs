@@ -1,0 +1,269 @@
+//! The command on Windows, tried under Wine: each verb that touches no device of Linux prints the same figures there as here. And whether
+//! it compiles for macOS.
+
+mod trials;
+
+use crate::step::{Outcome, cargo, check, target};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use trials::{ABSENT, INPUTS, NO_FILES, TRIALS, Trial};
+
+/// What the command is built for.
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
+const MACOS: &str = "aarch64-apple-darwin";
+/// Programs that this takes, and the Debian packages that have them.
+const PROGRAMS: [(&str, &str); 2] = [("wine", "wine64 wine"), ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")];
+/// The store that every trial names.
+const STORE: &str = "runs.db";
+/// Keys of JSON whose values are of the time or of the machine.
+const VARYING: [&str; 7] = ["id", "run", "started", "started_unix_s", "host", "hash", "fetched"];
+
+/// Builds the command for both systems, and tries each verb on both.
+pub(crate) fn step(root: &Path) -> Outcome {
+    let missing: Vec<&str> =
+        PROGRAMS.iter().filter(|(name, _)| crate::peers::find(name).is_none()).map(|(_, package)| *package).collect();
+    if !missing.is_empty() {
+        return Outcome::skip(format!("the command on Windows (apt-get install {})", missing.join(" ")));
+    }
+    let mut outcome = check(
+        cargo(root).args(["build", "--package", "loadline", "--target", WINDOWS]),
+        &format!("it does not build for Windows: see above, and `rustup target add {WINDOWS}`"),
+    );
+    outcome.add(check(cargo(root).args(["build", "--package", "loadline"]), "it does not build: see above"));
+    if outcome.failed == 0 {
+        outcome.add(tried(root).unwrap_or_else(|error| Outcome::fail(format!("{error:#}"))));
+    }
+    outcome.add(macos(root));
+    outcome
+}
+
+/// Whether it compiles for macOS. C in it is taken as compiled: there is no compiler for that here, and a check needs none of what it
+/// would make.
+fn macos(root: &Path) -> Outcome {
+    let mut command = cargo(root);
+    command.args(["check", "--package", "loadline", "--target", MACOS]);
+    command.env("CC_aarch64_apple_darwin", "true").env("AR_aarch64_apple_darwin", "true");
+    check(&mut command, &format!("it does not compile for macOS: see above, and `rustup target add {MACOS}`"))
+}
+
+/// One of the two commands, with a folder of its own.
+struct System {
+    program: Vec<PathBuf>,
+    folder: PathBuf,
+    /// Where Wine keeps its drive; it is none of Linux'.
+    prefix: Option<PathBuf>,
+}
+
+impl System {
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.program[0]);
+        command.args(&self.program[1..]).args(words).current_dir(&self.folder).stdin(Stdio::null());
+        command.env_remove("LOADLINE_STORE").env("XDG_DATA_HOME", self.folder.join("data")).env("NO_COLOR", "1");
+        if let Some(prefix) = &self.prefix {
+            command.env("WINEPREFIX", prefix).env("WINEDEBUG", "-all").env("WINEDLLOVERRIDES", "mscoree,mshtml=");
+        }
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Result<Output> {
+        let begun = Instant::now();
+        let output = self.command(words).output().with_context(|| format!("cannot start {words:?}"))?;
+        println!(
+            "  {:>5.1} s  {}{}",
+            begun.elapsed().as_secs_f64(),
+            if self.prefix.is_some() { "wine " } else { "" },
+            words.join(" ")
+        );
+        Ok(output)
+    }
+}
+
+fn tried(root: &Path) -> Result<Outcome> {
+    let place = target(root).join("windows-trial");
+    if place.exists() {
+        fs::remove_dir_all(&place).with_context(|| format!("cannot empty {}", place.display()))?;
+    }
+    let built = target(root);
+    let wine = crate::peers::find("wine").expect("it was looked for");
+    let linux = System { program: vec![built.join("debug/loadline")], folder: place.join("linux"), prefix: None };
+    let windows = System {
+        program: vec![wine, built.join(WINDOWS).join("debug/loadline.exe")],
+        folder: place.join("windows"),
+        prefix: Some(place.join("wine")),
+    };
+    for system in [&linux, &windows] {
+        inputs(root, &system.folder)?;
+    }
+    let mut outcome = Outcome::default();
+    let mut held = |what: String, result: Result<()>| match result {
+        Ok(()) => outcome.passed += 1,
+        Err(error) => {
+            outcome.failed += 1;
+            outcome.notes.push(format!("{what}: {error:#}"));
+        }
+    };
+    for trial in TRIALS {
+        held(trial.words.join(" "), compared(trial, &linux, &windows));
+    }
+    for (words, instead) in ABSENT {
+        held(words.join(" "), refused(&windows, words, instead));
+    }
+    for name in NO_FILES {
+        held(format!("report -o {name}"), refused(&windows, &["report", "a", "-o", name, "--store", STORE], name));
+    }
+    held("a store of the user's own".into(), own_store(&windows));
+    held("Ctrl-C".into(), interrupted(&windows));
+    Ok(outcome)
+}
+
+/// Lays out what the trials read: files of the repository, and one of them as `relog` writes it.
+fn inputs(root: &Path, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    for (from, name) in INPUTS {
+        let bytes = fs::read(root.join(from)).with_context(|| format!("cannot read {from}"))?;
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some(wide) = name.strip_prefix("wide-") {
+            let units: Vec<u8> =
+                "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+            fs::write(folder.join(format!("wide-{wide}")), units)?;
+        } else {
+            fs::write(folder.join(name), &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a command ends alike on both systems, with the same figures.
+fn compared(trial: &Trial, linux: &System, windows: &System) -> Result<()> {
+    let words = |trial: &Trial| -> Vec<&'static str> {
+        let stored = if trial.is_stored { &["--store", STORE][..] } else { &[] };
+        trial.words.iter().chain(stored).copied().collect()
+    };
+    let words = words(trial);
+    let outputs = [linux.run(&words)?, windows.run(&words)?];
+    let [here, there] = outputs.each_ref().map(|output| output.status.code());
+    if here != there || here != Some(trial.status) {
+        let said = outputs.each_ref().map(|output| String::from_utf8_lossy(&output.stderr).trim().to_owned());
+        bail!("status {here:?} here, {there:?} there, {} expected: {said:?}", trial.status);
+    }
+    let texts = match trial.writes {
+        Some(file) => {
+            let read =
+                |system: &System| fs::read(system.folder.join(file)).with_context(|| format!("{file} is not there"));
+            [read(linux)?, read(windows)?]
+        }
+        None => outputs.map(|output| output.stdout),
+    };
+    let [here, there] = texts.each_ref().map(|bytes| plain(&String::from_utf8_lossy(bytes)));
+    anyhow::ensure!(!here.trim().is_empty(), "nothing was printed");
+    if here != there {
+        let first = here.lines().zip(there.lines()).find(|(here, there)| here != there);
+        bail!("it differs: {first:?}");
+    }
+    Ok(())
+}
+
+/// A text without what is of the time or the machine: run ids, and values of some keys of JSON.
+fn plain(text: &str) -> String {
+    let text = match serde_json::from_str::<Value>(text) {
+        Ok(mut json) => {
+            without_varying(&mut json);
+            serde_json::to_string_pretty(&json).expect("it was JSON")
+        }
+        Err(_) => text.to_owned(),
+    };
+    without_ids(&text)
+}
+
+fn without_varying(json: &mut Value) {
+    match json {
+        Value::Object(fields) => {
+            fields.retain(|key, _| !VARYING.contains(&&**key));
+            fields.values_mut().for_each(without_varying);
+        }
+        Value::Array(all) => all.iter_mut().for_each(without_varying),
+        _ => {}
+    }
+}
+
+/// With `RUN` for each id, such as 20260131-142233-abcdef, and `TIME` for each time in UTC.
+fn without_ids(text: &str) -> String {
+    const ID: &str = "dddddddd-dddddd-xxxxxx";
+    const TIME: &str = "dddd-dd-ddTdd:dd:ddZ";
+    let matches = |rest: &str, form: &str| {
+        rest.len() >= form.len()
+            && rest.bytes().zip(form.bytes()).all(|(byte, form)| match form {
+                b'd' => byte.is_ascii_digit(),
+                b'x' => byte.is_ascii_hexdigit(),
+                _ => byte == form,
+            })
+    };
+    let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(next) = rest.chars().next() {
+        let (word, length) = if matches(rest, ID) {
+            ("RUN", ID.len())
+        } else if matches(rest, TIME) {
+            ("TIME", TIME.len())
+        } else {
+            (&rest[..next.len_utf8()], next.len_utf8())
+        };
+        plain.push_str(word);
+        rest = &rest[length..];
+    }
+    plain
+}
+
+/// Whether a command is refused in one sentence that has these words.
+fn refused(windows: &System, words: &[&str], has: &str) -> Result<()> {
+    let output = windows.run(words)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.code() == Some(2), "status {:?}: {}", output.status.code(), said.trim());
+    anyhow::ensure!(said.trim().lines().count() == 1 && said.contains(has), "{}", said.trim());
+    Ok(())
+}
+
+/// Whether runs lie below the user's own data, where no store is named.
+fn own_store(windows: &System) -> Result<()> {
+    let output = windows.run(&["import", "crystaldiskmark.txt", "--name", "own"])?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    let users = windows.prefix.as_ref().expect("Wine has one").join("drive_c/users");
+    let stores = fs::read_dir(&users)?.flatten().map(|user| user.path().join("AppData/Local/loadline").join(STORE));
+    anyhow::ensure!(stores.into_iter().any(|store| store.is_file()), "there is no store below {}", users.display());
+    Ok(())
+}
+
+/// Whether Ctrl-C ends a long prediction in order: what was finished is kept, and the command that carries on is printed.
+fn interrupted(windows: &System) -> Result<()> {
+    let words = ["predict", "matrix-200", "--env", "ds3-p30", "--seed", "7", "--name", "cut", "--store", STORE];
+    let child = windows.command(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    std::thread::sleep(Duration::from_secs(20));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status()?;
+    anyhow::ensure!(killed.success(), "it ended before it was interrupted");
+    let output = child.wait_with_output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    anyhow::ensure!(output.status.code() == Some(130), "status {:?}: {}", output.status.code(), said.trim());
+    anyhow::ensure!(said.contains("predict --resume"), "{}", said.trim());
+    let shown = windows.run(&["show", "cut", "--format", "json", "--store", STORE])?;
+    let json: BTreeMap<String, Value> =
+        serde_json::from_slice(&shown.stdout).context("what was finished is not kept")?;
+    anyhow::ensure!(json.contains_key("cells"), "what was finished is not kept");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_of_the_time_or_the_machine_is_left_out() {
+        let text = r#"{"run": "x", "cells": [{"id": 1, "iops": 2.5}], "text": "of 20260131-142233-abcdef at 2026-01-31T14:22:33Z, 7-8"}"#;
+        let json: Value = serde_json::from_str(&plain(text)).unwrap();
+        assert_eq!(json, serde_json::json!({"cells": [{"iops": 2.5}], "text": "of RUN at TIME, 7-8"}));
+        assert_eq!(plain("20260131-142233-abcdef\u{e9}"), "RUN\u{e9}");
+    }
+}
