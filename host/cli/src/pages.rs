@@ -283,10 +283,11 @@ fn page_of(id: &str) -> String {
     format!("{RUNS}/{}", file_of(id))
 }
 
-/// The file of a run's page: its id, or the fingerprint of one that is no name of a file.
+/// The file of a run's page: its id, or the fingerprint of one that is no name of a file. Windows takes capitals for small letters, and keeps
+/// words for its devices; none of them begins with a digit, as ids do.
 fn file_of(id: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let is_name = !id.is_empty() && id.len() <= FILE_NAME_MAX && !id.starts_with('.') && id.chars().all(is_plain);
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    let is_name = id.len() <= FILE_NAME_MAX && id.starts_with(|c: char| c.is_ascii_digit()) && id.chars().all(is_plain);
     if is_name { format!("{id}.html") } else { format!("id-{}.html", text_hash(id)) }
 }
 
@@ -297,7 +298,9 @@ mod tests {
     #[test]
     fn no_id_leads_out_of_the_folder() {
         assert_eq!(page_of("20260131-142233-1a2b3c"), "runs/20260131-142233-1a2b3c.html");
-        for id in ["../../etc/passwd", "", ".hidden", "a/b", "<script>", "a b", &"x".repeat(200)] {
+        for id in
+            ["../../etc/passwd", "", ".hidden", "a/b", "<script>", "a b", "CON", "nul", "1:a", "1A", &"1".repeat(200)]
+        {
             let file = file_of(id);
             assert!(file.starts_with("id-") && file.len() == 24, "{id}: {file}");
         }
