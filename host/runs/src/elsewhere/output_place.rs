@@ -9,8 +9,13 @@ const HELD: [i32; 2] = [32, 33];
 /// Names of devices in every folder, whatever follows a dot; those with a digit from 0 to 9 have it behind them.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 const NUMBERED_DEVICES: [&str; 2] = ["COM", "LPT"];
-/// The beginnings of paths that lead to devices.
-const DEVICE_PATHS: [&str; 2] = [r"\\.\", "//./"];
+/// Digits behind them: raised ones count as well.
+const DIGITS: &str = "0123456789\u{b9}\u{b2}\u{b3}";
+/// The beginnings of paths that lead past the names of files: to devices,
+const DEVICE_PATH: &str = r"\\.\";
+/// and to whatever the system has, files of drives and of other machines among it.
+const PLAIN_PATH: &str = r"\\?\";
+const OF_MACHINES: &str = r"UNC\";
 
 /// Why no file can have this name.
 pub(crate) fn no_file(path: &Path) -> Option<&'static str> {
@@ -18,20 +23,24 @@ pub(crate) fn no_file(path: &Path) -> Option<&'static str> {
 }
 
 fn no_file_of_windows(path: &str) -> Option<&'static str> {
-    if DEVICE_PATHS.iter().any(|begin| path.starts_with(begin)) {
+    let path = path.replace('/', r"\");
+    let has_drive =
+        |rest: &str| rest.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && rest[1..].starts_with(':');
+    let is_past_files =
+        path.strip_prefix(PLAIN_PATH).is_some_and(|rest| !has_drive(rest) && !rest.starts_with(OF_MACHINES));
+    if path.starts_with(DEVICE_PATH) || is_past_files {
         return Some("it leads to a device, and what is on it would be lost");
     }
-    let name = path.rsplit(['\\', '/']).next().unwrap_or_default();
+    let name = path.rsplit('\\').next().unwrap_or_default();
     // A drive letter may stand before the first name.
-    let name =
-        name.strip_prefix(|c: char| c.is_ascii_alphabetic()).and_then(|rest| rest.strip_prefix(':')).unwrap_or(name);
+    let name = if has_drive(name) { &name[2..] } else { name };
     if name.contains(':') {
         return Some("a name with a colon is a stream within another file");
     }
     let stem = name.split('.').next().unwrap_or_default().trim_end().to_ascii_uppercase();
     let numbered = || {
         let rest = NUMBERED_DEVICES.iter().find_map(|device| stem.strip_prefix(device));
-        rest.is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()))
+        rest.is_some_and(|rest| rest.chars().count() == 1 && rest.chars().all(|c| DIGITS.contains(c)))
     };
     (DEVICES.contains(&stem.as_str()) || numbered()).then_some("Windows keeps this name for a device")
 }

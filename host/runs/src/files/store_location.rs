@@ -1,6 +1,6 @@
 //! Where runs are kept.
 
-use crate::{Error, Refusal, data_folder, make_private_folder};
+use crate::{Error, Refusal, data_folder, make_private_folder, output_place};
 use loadline_store::{Store, StoreError, Tag};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,7 @@ pub fn tag_new_runs(tags: Vec<Tag>) {
 /// # Errors
 /// Its directory cannot be made, or the store itself refuses.
 pub fn open_store(path: &Path) -> Result<Store, Error> {
+    refuse_name(path)?;
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         make_private_folder(directory).map_err(|source| Error::StoreFolder { folder: directory.to_owned(), source })?;
     }
@@ -60,11 +61,20 @@ pub fn store_to_read(path: &Path) -> Result<Store, Error> {
 }
 
 fn existing(path: &Path, open: fn(&Path) -> Result<Store, StoreError>) -> Result<Store, Error> {
+    refuse_name(path)?;
     match std::fs::metadata(path) {
         Ok(_) => Ok(open(path)?),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Err(Refusal::NoStore { path: path.to_owned() }.into())
         }
         Err(source) => Err(Error::StorePath { path: path.to_owned(), source }),
+    }
+}
+
+/// Refuses a name that no file has on this system.
+fn refuse_name(path: &Path) -> Result<(), Error> {
+    match output_place::no_file(path) {
+        Some(why) => Err(Error::StorePath { path: path.to_owned(), source: std::io::Error::other(why) }),
+        None => Ok(()),
     }
 }
