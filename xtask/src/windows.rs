@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use trials::{ABSENT, INPUTS, NO_FILES, TRIALS, Trial};
+use trials::{ABSENT, INPUTS, NO_FILES, PATHS, TRIALS, Trial};
 
 /// What the command is built for.
 const WINDOWS: &str = "x86_64-pc-windows-gnu";
@@ -70,6 +70,11 @@ impl System {
         command
     }
 
+    /// The drive `C:` of Wine.
+    fn drive(&self) -> PathBuf {
+        self.prefix.as_ref().expect("Wine has one").join("drive_c")
+    }
+
     fn run(&self, words: &[&str]) -> Result<Output> {
         let begun = Instant::now();
         let output = self.command(words).output().with_context(|| format!("cannot start {words:?}"))?;
@@ -116,8 +121,14 @@ fn tried(root: &Path) -> Result<Outcome> {
     for name in NO_FILES {
         held(format!("report -o {name}"), refused(&windows, &["report", "a", "-o", name, "--store", STORE], name));
     }
+    held("--store NUL".into(), refused(&windows, &["import", "fio.json", "--store", "NUL"], "NUL"));
+    for (path, lies) in PATHS {
+        held(format!("report -o {path}"), written(&windows, path, lies));
+    }
     held("a store of the user's own".into(), own_store(&windows));
     held("Ctrl-C".into(), interrupted(&windows));
+    // Wine's drive takes most of a gigabyte.
+    fs::remove_dir_all(windows.drive().parent().expect("Wine has one"))?;
     Ok(outcome)
 }
 
@@ -227,11 +238,20 @@ fn refused(windows: &System, words: &[&str], has: &str) -> Result<()> {
     Ok(())
 }
 
+/// Whether a report is written where a path of Windows leads.
+fn written(windows: &System, path: &str, lies: &str) -> Result<()> {
+    let output = windows.run(&["report", "a", "-o", path, "--store", STORE])?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
+    let there = windows.drive().join(lies);
+    anyhow::ensure!(there.is_file(), "{} is not there", there.display());
+    Ok(())
+}
+
 /// Whether runs lie below the user's own data, where no store is named.
 fn own_store(windows: &System) -> Result<()> {
     let output = windows.run(&["import", "crystaldiskmark.txt", "--name", "own"])?;
     anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
-    let users = windows.prefix.as_ref().expect("Wine has one").join("drive_c/users");
+    let users = windows.drive().join("users");
     let stores = fs::read_dir(&users)?.flatten().map(|user| user.path().join("AppData/Local/loadline").join(STORE));
     anyhow::ensure!(stores.into_iter().any(|store| store.is_file()), "there is no store below {}", users.display());
     Ok(())

@@ -33,7 +33,9 @@ impl Trial {
 pub(super) const INPUTS: &[(&str, &str)] = &[
     ("pure/strangers/imported/tests/corpus/crystaldiskmark-8.txt", "crystaldiskmark.txt"),
     ("pure/strangers/imported/tests/corpus/diskspd-2.0.txt", "diskspd.txt"),
+    ("pure/strangers/imported/tests/corpus/diskspd-2.0.txt", "wide-diskspd.txt"),
     ("pure/strangers/imported/tests/corpus/diskspd-2.0.xml", "diskspd.xml"),
+    ("pure/strangers/imported/tests/corpus/fio/json.json", "fio.json"),
     ("pure/strangers/imported/tests/corpus/iometer-1.1.csv", "iometer.csv"),
     ("pure/strangers/imported/tests/corpus/iometer-2004.csv", "iometer-2004.csv"),
     ("pure/strangers/imported/tests/corpus/perfmon.csv", "perfmon.csv"),
@@ -53,6 +55,8 @@ pub(super) const TRIALS: &[Trial] = &[
     Trial::of(&["import", "crystaldiskmark.txt", "--format", "json"]),
     Trial::of(&["import", "diskspd.xml", "--name", "spd", "--format", "json"]),
     Trial::of(&["import", "diskspd.txt", "--format", "json"]),
+    Trial::of(&["import", "wide-diskspd.txt", "--format", "json"]),
+    Trial::of(&["import", "fio.json", "--name", "fio", "--format", "json"]),
     Trial::of(&["import", "iometer.csv", "--name", "meter", "--format", "json"]),
     Trial::of(&["import", "iometer-2004.csv", "--format", "json"]),
     Trial::of(&["advise", "--from", "perfmon.csv", "--size", "500GiB", "--provider", "azure", "--format", "json"]),
@@ -127,6 +131,9 @@ pub(super) const TRIALS: &[Trial] = &[
     Trial::of(&["export", "a", "--as", "csv"]),
     Trial::of(&["export", "a", "--as", "fio"]),
     Trial::of(&["export", "a", "--as", "parquet", "-o", "rows.parquet"]).into("rows.parquet"),
+    Trial::of(&["export", "a", "--as", "openmetrics"]),
+    Trial::of(&["report", "--all", "-o", "pages"]).into("pages/index.html"),
+    Trial::of(&["tag", "a", "site=field"]),
     Trial::of(&["fit", "a", "-o", "fitted.toml"]).into("fitted.toml"),
     Trial::of(&["rm", "b"]),
     Trial::of(&["predict", "no-such-plan", "--env", "ds3-p30"]).ends(2),
@@ -136,6 +143,8 @@ pub(super) const TRIALS: &[Trial] = &[
 pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["quick"], "loadline import"),
     (&["run", "outstanding-sweep", "--on", "."], "loadline import"),
+    (&["run", "outstanding-sweep", "--on", ".", "--dry-run"], "loadline import"),
+    (&["predict", "outstanding-sweep", "--env", "ds3-p30", "--metrics", "9400"], "openmetrics"),
     (&["watch"], "Performance Monitor"),
     (&["record", "sda", "-o", "app.trace"], "Performance Monitor"),
     (&["emulate", "ds3-p30"], "loadline predict"),
@@ -150,4 +159,21 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
 ];
 
 /// Names that no file of Windows has.
-pub(super) const NO_FILES: [&str; 5] = ["NUL", "con.html", "com1", "report.html:stream", r"\\.\PhysicalDrive0"];
+pub(super) const NO_FILES: [&str; 8] = [
+    "NUL",
+    "con.html",
+    "com1",
+    "com\u{b9}.html",
+    "report.html:stream",
+    r"C:\lpt1.html",
+    r"\\.\PhysicalDrive0",
+    r"\\?\PhysicalDrive0",
+];
+
+/// Paths of Windows for a report, and where each lies on the drive that Wine keeps.
+pub(super) const PATHS: [(&str, &str); 4] = [
+    (r"C:\report.html", "report.html"),
+    ("C:/slashes.html", "slashes.html"),
+    (r"C:\users\..\above.html", "above.html"),
+    (r"\\?\C:\plain.html", "plain.html"),
+];
