@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use toolbox::Toolbox;
+pub(crate) use toolbox::Toolbox;
 
 /// The profile of the build, and the folder of all that is made below the target folder.
 const DIST: &str = "dist";
@@ -27,6 +27,8 @@ const COMMAND_GOAL: u64 = 25 << 20;
 pub(crate) enum Part {
     /// Packages for Linux on this processor.
     Linux(&'static str),
+    /// An archive for Windows on x86-64.
+    Windows,
     /// The Python package.
     Wheel,
     /// `loadline explore`, as a file.
@@ -35,12 +37,13 @@ pub(crate) enum Part {
 
 impl Part {
     /// In the order in which they are made: the first writes the pages of those that cannot be started here.
-    const ALL: [Self; 4] = [Self::Linux("x86_64"), Self::Linux("aarch64"), Self::Wheel, Self::Page];
+    const ALL: [Self; 5] = [Self::Linux("x86_64"), Self::Linux("aarch64"), Self::Windows, Self::Wheel, Self::Page];
 
     /// As it is typed.
     fn word(self) -> &'static str {
         match self {
             Self::Linux(processor) => processor,
+            Self::Windows => "windows",
             Self::Wheel => "wheel",
             Self::Page => "page",
         }
@@ -50,6 +53,7 @@ impl Part {
     fn triple(self) -> Option<String> {
         match self {
             Self::Linux(processor) => Some(format!("{processor}-unknown-linux-musl")),
+            Self::Windows => Some("x86_64-pc-windows-gnu".to_owned()),
             Self::Page => Self::Linux(std::env::consts::ARCH).triple(),
             Self::Wheel => None,
         }
@@ -126,6 +130,7 @@ impl Maker<'_> {
     fn make(&self, part: Part, outcome: &mut Outcome) -> Result<Made> {
         match part {
             Part::Linux(_) => self.linux(part, outcome),
+            Part::Windows => self.windows(part, outcome),
             Part::Wheel => self.wheel(outcome),
             Part::Page => self.page(part, outcome),
         }
@@ -137,7 +142,8 @@ impl Maker<'_> {
         let mut build = self.tools.cross(cargo(self.root));
         build.args(["zigbuild", "--profile", DIST, "--package", "loadline", "--target", &triple]);
         must(build.args(["--features", release::FEATURES])).context("see above")?;
-        let command = target(self.root).join(triple).join(DIST).join("loadline");
+        let name = if part == Part::Windows { "loadline.exe" } else { "loadline" };
+        let command = target(self.root).join(triple).join(DIST).join(name);
         let bytes = fs::metadata(&command).with_context(|| format!("no {}", command.display()))?.len();
         release::measured(&format!("the command of {}", part.word()), bytes, COMMAND_GOAL);
         Ok(command)
@@ -158,6 +164,33 @@ impl Maker<'_> {
         outcome.add(trial::installed(&release, &files, &image, runner));
         files.push(image.join(linux::CONTAINERFILE));
         Ok(Made { files, tried: "tried in an empty root" })
+    }
+
+    fn windows(&self, part: Part, outcome: &mut Outcome) -> Result<Made> {
+        let command = self.build(part)?;
+        let name = concat!("loadline-", env!("CARGO_PKG_VERSION"), "-x86_64-windows");
+        let inside = self.folder.join(name);
+        fs::create_dir_all(&inside).with_context(|| format!("cannot make {}", inside.display()))?;
+        fs::copy(&command, inside.join("loadline.exe"))
+            .with_context(|| format!("cannot copy {}", command.display()))?;
+        for document in DOCUMENTS {
+            fs::copy(self.root.join(document), inside.join(document))
+                .with_context(|| format!("cannot copy {document}"))?;
+        }
+        let archive = format!("{name}.zip");
+        let touch = format!("find {name} -exec touch --date=@{} {{}} +", self.stamp.trim());
+        must(Command::new("sh").args(["-c", &touch]).current_dir(&self.folder))?;
+        must(Command::new("python3").args(["-m", "zipfile", "-c", &archive, name]).current_dir(&self.folder))?;
+        fs::remove_dir_all(&inside).with_context(|| format!("cannot remove {}", inside.display()))?;
+        let archive = self.folder.join(archive);
+        let tried = if let Some(wine) = self.tools.wine(self.folder.join("installed/wine"))? {
+            outcome.add(trial::on_windows(&wine, &archive, name));
+            "tried under Wine"
+        } else {
+            outcome.add(Outcome::skip("Windows is not tried (Debian: apt-get install wine)"));
+            "not tried"
+        };
+        Ok(Made { files: vec![archive], tried })
     }
 
     /// For any Linux of the last ten years with this processor.
@@ -210,7 +243,7 @@ mod tests {
 
     #[test]
     fn parts_are_made_in_their_order_and_others_are_refused() {
-        assert!(choose(&["arm"]).is_err_and(|error| error.contains("aarch64, wheel")));
+        assert!(choose(&["arm"]).is_err_and(|error| error.contains("aarch64, windows")));
         choose(&["page", "aarch64"]).unwrap();
         assert_eq!(PARTS.get().unwrap(), &[Part::Linux("aarch64"), Part::Page]);
     }

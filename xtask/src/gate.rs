@@ -2,7 +2,7 @@
 
 use crate::step::{Outcome, cargo, check, said};
 use crate::tools::Tool;
-use crate::{dist, peers, release, suite, tidy, ublk, windows};
+use crate::{arm, dist, peers, release, suite, tidy, ublk, windows};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -59,7 +59,11 @@ pub(crate) const RELEASE: Step =
 pub(crate) const DIST: Step =
     Step { name: "dist", purpose: "what people install, tried in empty roots", slow: true, run: dist::step };
 
-/// Part of the gate with `--long` alone: a second build of all of it takes minutes.
+/// Part of the gate with `--long` alone, as the one below: a second build of all of it takes minutes.
+pub(crate) const ARM: Step =
+    Step { name: "arm", purpose: "tests of what touches no device, on ARM", slow: true, run: arm::step };
+
+/// The same for Windows and macOS.
 pub(crate) const WINDOWS: Step = Step {
     name: "windows",
     purpose: "the command on Windows, under Wine; on macOS, compiled",

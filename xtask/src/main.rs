@@ -1,5 +1,6 @@
 //! The project's own chores: `cargo xtask test` is the whole gate, every other word runs one step of it.
 
+mod arm;
 mod dist;
 mod gate;
 mod peers;
@@ -11,6 +12,7 @@ mod tidy;
 mod tools;
 mod ublk;
 mod windows;
+mod wine;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -18,11 +20,12 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test             the whole gate
 cargo xtask test --quick     without what needs the network or only matters before a merge
-cargo xtask test --long      with all that the gate samples, and the command on Windows: for a change of what is sampled, or of a system
+cargo xtask test --long      with all that the gate samples, and what ARM and Windows do: for a change of what is sampled, or of a system
 cargo xtask windows          the command on Windows, tried under Wine; compiled for macOS
+cargo xtask arm              tests of what touches no device, on ARM by an emulator of the processor
 cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package
 cargo xtask release          target/release/shipped: the command stripped, and its debug information beside it
-cargo xtask dist [PART...]   target/dist: what people install (x86_64, aarch64, wheel, page), each tried
+cargo xtask dist [PART...]   target/dist: what people install (x86_64, aarch64, windows, wheel, page), each tried
 cargo xtask prices FOLDER   the catalog's price lists of all regions, from lists saved there
 cargo xtask STEP...          single steps, in the order given:
 ";
@@ -43,8 +46,9 @@ fn main() -> ExitCode {
         ["test", "--quick"] => return gate::run(&root, &gate::STEPS.iter().collect::<Vec<_>>(), gate::Depth::Quick),
         ["test", "--long"] => {
             step::choose_long();
-            Ok(gate::STEPS.iter().chain([&gate::WINDOWS]).collect())
+            Ok(gate::STEPS.iter().chain([&gate::ARM, &gate::WINDOWS]).collect())
         }
+        ["arm"] => Ok(vec![&gate::ARM]),
         ["windows"] => Ok(vec![&gate::WINDOWS]),
         ["release"] => Ok(vec![&gate::RELEASE]),
         ["dist"] => Ok(vec![&gate::DIST]),

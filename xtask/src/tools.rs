@@ -18,7 +18,8 @@ pub(crate) struct Tool {
 impl Tool {
     /// Where it is; in words, that it cannot be had.
     pub(crate) fn find(&self, root: &Path) -> Result<PathBuf, String> {
-        let folder = root.join("target/tools");
+        // Each has its own: pip puts no second command into a folder of commands.
+        let folder = root.join("target/tools").join(self.name);
         let own = folder.join(self.only_in.unwrap_or("bin")).join(self.name);
         if let Some(found) = crate::peers::find(self.name).or_else(|| own.is_file().then(|| own.clone())) {
             return Ok(found);

@@ -2,7 +2,7 @@
 //!
 //! The kernel releases the lock when the process ends, in any way; the file that is left then means nothing.
 
-use crate::linux::{FileNumber, FileSharing};
+use crate::unix::{FileNumber, FileSharing};
 use crate::{Store, StoreError};
 use std::fs::{File, TryLockError};
 use std::io::{Read, Write};

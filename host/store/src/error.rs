@@ -354,5 +354,5 @@ fn is_out_of_space(error: &rusqlite::Error, path: &Path) -> bool {
         [rusqlite::ffi::SQLITE_IOERR_SHMSIZE, rusqlite::ffi::SQLITE_IOERR_SHMMAP].contains(&error.extended_code)
     });
     let folder = path.parent().unwrap_or(path);
-    is_shared_memory || crate::linux::is_full(folder)
+    is_shared_memory || crate::unix::is_full(folder)
 }

@@ -6,9 +6,6 @@
 mod checksum;
 mod claim;
 mod error;
-// What Linux shows of files; on any other machine `elsewhere` says as much of it as every system does.
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
-mod linux;
 mod open;
 mod read;
 mod reading;
@@ -16,6 +13,9 @@ mod recorder;
 mod series;
 mod tag_rows;
 mod tags;
+// What the system shows of files.
+#[cfg_attr(not(unix), path = "windows.rs")]
+mod unix;
 mod without_space;
 mod write;
 

@@ -1,8 +1,8 @@
 //! Opens a store: creates a missing one, migrates an older one, and refuses files of other programs.
 
 use crate::error::Trouble;
-use crate::linux::{FileNumber, file_uri, make_private_file, make_private_folder, real_path};
 use crate::reading::{AsFound, Unwritable};
+use crate::unix::{FileNumber, file_uri, make_private_file, make_private_folder, real_path};
 use crate::{StoreError, Tag};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};

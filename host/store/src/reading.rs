@@ -2,8 +2,8 @@
 //! beside them: they would belong to the reader, and stop the owner.
 
 use crate::error::Trouble;
-use crate::linux::{FileState, real_path};
 use crate::open::{MIGRATIONS, Marks, SAME_TABLES_SINCE, TAGS_SINCE, connect_to_read, examine, look_at_tables};
+use crate::unix::{FileState, real_path};
 use crate::{Store, StoreError};
 use rusqlite::{ErrorCode, Transaction, TransactionBehavior};
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Removes runs from a store whose file system is full, where nothing can be written beside it.
 
-use crate::linux::{DiskNumber, make_private_file, other_folders};
+use crate::unix::{DiskNumber, make_private_file, other_folders};
 use crate::{Store, StoreError};
 use std::path::{Path, PathBuf};
 

@@ -4,6 +4,7 @@ use super::Part;
 use crate::peers::{apt_install, find, is_root};
 use crate::step::{must, said};
 use crate::tools::Tool;
+use crate::wine::Wine;
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,12 +21,13 @@ const MATURIN: Tool = Tool { name: "maturin", version: "1.9.6", wheel: Some("mat
 const MODULE: &str = "wasm32-unknown-unknown";
 
 /// What was found.
-pub(super) struct Toolbox {
+pub(crate) struct Toolbox {
     zig: PathBuf,
     zigbuild: PathBuf,
     /// Where it is; in words, that it cannot be had.
     pub(super) deb: Result<PathBuf, String>,
     pub(super) maturin: Option<PathBuf>,
+    wine: Option<PathBuf>,
     qemu: Option<PathBuf>,
 }
 
@@ -34,7 +36,7 @@ impl Toolbox {
     ///
     /// # Errors
     /// One sentence with everything that is missing and cannot be had, and how to get it.
-    pub(super) fn filled(root: &Path, parts: &[Part]) -> Result<Self> {
+    pub(crate) fn filled(root: &Path, parts: &[Part]) -> Result<Self> {
         let mut missing = Vec::new();
         let mut need = |found: Result<PathBuf, String>| found.map_err(|error| missing.push(error)).ok();
         let (zig, zigbuild) = (need(ZIG.find(root)), need(ZIGBUILD.find(root)));
@@ -53,7 +55,8 @@ impl Toolbox {
         let (Some(zig), Some(zigbuild)) = (zig, zigbuild) else { bail!("no compiler") };
         let has_linux = parts.iter().any(|part| matches!(part, Part::Linux(_)));
         let deb = if has_linux { DEB.find(root) } else { Err("not asked for".to_owned()) };
-        Ok(Self { zig, zigbuild, deb, maturin, qemu })
+        let wine = parts.contains(&Part::Windows).then(|| program("wine", "wine").ok()).flatten();
+        Ok(Self { zig, zigbuild, deb, maturin, wine, qemu })
     }
 
     /// A command that builds by cargo, with the compiler where it looks for it.
@@ -65,8 +68,25 @@ impl Toolbox {
         command
     }
 
+    /// `cargo test` with the same compiler.
+    pub(crate) fn tests(&self, root: &Path) -> Command {
+        let mut command = self.cross(Command::new(&self.zigbuild));
+        command.arg("test").current_dir(root);
+        command
+    }
+
+    /// A Windows in a folder, where Wine could be had.
+    pub(super) fn wine(&self, folder: PathBuf) -> Result<Option<Wine>> {
+        let compiler = || {
+            let mut compiler = Command::new(&self.zig);
+            compiler.args(["cc", "-target", "x86_64-windows-gnu"]);
+            compiler
+        };
+        self.wine.clone().map(|program| Wine::in_folder(program, folder, compiler())).transpose()
+    }
+
     /// What starts the commands of a part here; nothing where they start by themselves.
-    pub(super) fn runner(&self, part: Part) -> Option<&Path> {
+    pub(crate) fn runner(&self, part: Part) -> Option<&Path> {
         self.qemu.as_deref().filter(|_| !part.is_native())
     }
 }

@@ -2,6 +2,7 @@
 
 use super::linux::{CONTAINERFILE, Release};
 use crate::step::{Outcome, must, said};
+use crate::wine::Wine;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,6 +74,19 @@ pub(super) fn installed(release: &Release, packages: &[PathBuf], image: &Path, r
     outcome
 }
 
+/// Unpacks the archive for Windows and tries its command.
+pub(super) fn on_windows(wine: &Wine, archive: &Path, name: &str) -> Outcome {
+    let folder = archive.parent().unwrap_or(archive);
+    let tried = || {
+        let home = folder.join("installed/windows");
+        fs::create_dir_all(&home)?;
+        must(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(archive).arg(&home))?;
+        let run = |words: &[&str]| said(wine.command(&home.join(name).join("loadline.exe")).args(words));
+        kept(folder, "windows", &asked(run)?)
+    };
+    judged(name, tried(), "Wine")
+}
+
 /// Unpacks a wheel into a folder of its own, and starts the command that it brings.
 pub(super) fn wheel(files: &[PathBuf], folder: &Path) -> Outcome {
     let tried = |file: &Path| {
@@ -106,7 +120,7 @@ fn judged(name: &str, tried: Result<()>, place: &str) -> Outcome {
 fn kept(folder: &Path, name: &str, answer: &str) -> Result<()> {
     let answers = folder.join(ANSWERS);
     fs::create_dir_all(&answers)?;
-    fs::write(answers.join(name), answer).context("cannot keep its answer")
+    fs::write(answers.join(name), answer.replace("\r\n", "\n")).context("cannot keep its answer")
 }
 
 /// Whether all that was tried gave one answer to the same question.

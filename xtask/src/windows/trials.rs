@@ -42,7 +42,7 @@ pub(super) const INPUTS: &[(&str, &str)] = &[
     ("pure/strangers/imported/tests/corpus/perfmon.csv", "wide-perfmon.csv"),
     ("plans/crystaldiskmark-8.toml", "wide-plan.toml"),
     ("environments/ds3-p30.toml", "wide-disk.toml"),
-    ("tests/corpus/bpftrace/biosnoop.txt", "biosnoop.txt"),
+    ("fuzz/corpus/recordings/blkparse", "blkparse.txt"),
 ];
 
 /// What is tried on both systems, in this order.
@@ -105,7 +105,7 @@ pub(super) const TRIALS: &[Trial] = &[
         "json",
     ]),
     Trial::of(&["predict", "wide-plan.toml", "--env", "wide-disk.toml", "--short", "--seed", "7", "--format", "json"]),
-    Trial::of(&["compare", "a", "b", "--format", "json"]).ends(3),
+    Trial::of(&["compare", "a", "b", "--format", "json"]),
     Trial::of(&[
         "hunt",
         "matrix-200-short",
@@ -118,10 +118,10 @@ pub(super) const TRIALS: &[Trial] = &[
         "7",
         "--format",
         "json",
-    ])
-    .ends(4),
-    Trial::of(&["replay", "biosnoop.txt", "--env", "ds3-p30", "--seed", "7", "--format", "json"]),
-    Trial::of(&["convert", "biosnoop.txt", "-o", "requests.csv", "--as", "csv"]).apart().into("requests.csv"),
+    ]),
+    Trial::of(&["replay", "blkparse.txt", "--env", "ds3-p30", "--seed", "7", "--format", "json"]),
+    Trial::of(&["convert", "blkparse.txt", "-o", "requests.csv", "--as", "csv"]).apart().into("requests.csv"),
+    Trial::of(&["convert", "crystaldiskmark-8", "--to", "diskspd", "-o", "there"]).apart().into("there/measure.ps1"),
     Trial::of(&["show", "a", "--format", "json"]),
     Trial::of(&["show", "a"]),
     Trial::of(&["list", "--format", "json"]),
@@ -144,7 +144,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["quick"], "loadline import"),
     (&["run", "outstanding-sweep", "--on", "."], "loadline import"),
     (&["run", "outstanding-sweep", "--on", ".", "--dry-run"], "loadline import"),
-    (&["predict", "outstanding-sweep", "--env", "ds3-p30", "--metrics", "9400"], "openmetrics"),
+    (&["crawl", ".", "--metrics", "9400"], "from a Linux machine"),
     (&["watch"], "Performance Monitor"),
     (&["record", "sda", "-o", "app.trace"], "Performance Monitor"),
     (&["emulate", "ds3-p30"], "loadline predict"),
@@ -153,7 +153,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["crawl", "."], "from a Linux machine"),
     (&["doctor"], "nothing is measured here"),
     (&["shelter", "x.toml", "status"], "the machine that has the disk"),
-    (&["replay", "biosnoop.txt", "--on", "data=."], "--env"),
+    (&["replay", "blkparse.txt", "--on", "data=."], "--env"),
     (&["hunt", "outstanding-sweep", "--cell", "1", "--on", "."], "loadline predict"),
     (&["predict", "outstanding-sweep", "--env", "auto"], "loadline environments"),
 ];

@@ -2,10 +2,8 @@
 
 use crate::failure::Outcome;
 use anyhow::Context;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Whether the user asked for an end.
 #[derive(Debug, Clone, Default)]
@@ -15,17 +13,22 @@ impl Interruption {
     /// Takes over Ctrl-C for the rest of the process.
     ///
     /// # Errors
-    /// The system refuses the handlers.
+    /// The system refuses the handler.
     pub(crate) fn watch() -> anyhow::Result<Self> {
-        let asked = Arc::<AtomicBool>::default();
-        for signal in [SIGINT, SIGTERM] {
-            // In this order: what was asked for before ends the process.
-            let status = i32::from(Outcome::Interrupted.status());
-            flag::register_conditional_shutdown(signal, status, Arc::clone(&asked))
-                .and_then(|_| flag::register(signal, Arc::clone(&asked)))
-                .context("cannot watch for Ctrl-C")?;
+        // A process has one handler.
+        static WATCHED: OnceLock<Interruption> = OnceLock::new();
+        if let Some(watched) = WATCHED.get() {
+            return Ok(watched.clone());
         }
-        Ok(Self(asked))
+        let asked = Self::default();
+        let (heard, status) = (asked.clone(), i32::from(Outcome::Interrupted.status()));
+        ctrlc::set_handler(move || {
+            if heard.0.swap(true, Ordering::Relaxed) {
+                std::process::exit(status);
+            }
+        })
+        .context("cannot watch for Ctrl-C")?;
+        Ok(WATCHED.get_or_init(|| asked).clone())
     }
 
     /// Whether an end was asked for.

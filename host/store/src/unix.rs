@@ -1,4 +1,4 @@
-//! Files as Linux shows them: who may read them, which they are, what they were when they were read.
+//! Files as Linux and its kin show them: who may read them, which they are, what they were when they were read.
 
 use crate::reading::Unwritable;
 use rustix::fs::{Access, AtFlags, CWD, accessat};

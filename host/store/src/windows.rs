@@ -1,7 +1,9 @@
-//! Files as any system shows them, in place of what Linux shows: less is known of who owns them, and which they are.
+//! Files as Windows shows them: less is known of who may read them.
 
 use crate::reading::Unwritable;
-use std::fs::{File, Metadata, OpenOptions};
+use same_file::Handle;
+use std::fs::{File, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -10,23 +12,25 @@ use std::time::SystemTime;
 const AS_IT_STANDS: &str = r"\\?\";
 const OF_ANOTHER: &str = r"UNC\";
 
-/// Which file it is, as far as is known: when it was made.
+/// Which file it is, whatever its name: a hash of its disk's number and its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FileNumber(Option<SystemTime>);
+pub(crate) struct FileNumber(u64);
 
 impl FileNumber {
     /// Of the file at `path`, if there is one.
     pub(crate) fn at(path: &Path) -> Option<Self> {
-        std::fs::metadata(path).ok().as_ref().map(Self::of)
+        Handle::from_path(path).ok().as_ref().map(Self::of)
     }
 
     /// Of a file that is open.
     pub(crate) fn of_open(file: &File) -> Option<Self> {
-        file.metadata().ok().as_ref().map(Self::of)
+        Handle::from_file(file.try_clone().ok()?).ok().as_ref().map(Self::of)
     }
 
-    fn of(found: &Metadata) -> Self {
-        Self(found.created().ok())
+    fn of(handle: &Handle) -> Self {
+        let mut hasher = DefaultHasher::new();
+        handle.hash(&mut hasher);
+        Self(hasher.finish())
     }
 }
 
