@@ -134,8 +134,8 @@ fn tried(root: &Path) -> Result<Outcome> {
     }
     held("a store of the user's own".into(), own_store(&windows));
     held("Ctrl-C".into(), interrupted(&windows));
-    // Wine's drive takes most of a gigabyte.
-    fs::remove_dir_all(place.join("wine"))?;
+    // Wine's drive takes most of a gigabyte; what Wine still has open is left to the next trial.
+    let _ = fs::remove_dir_all(place.join("wine"));
     Ok(outcome)
 }
 

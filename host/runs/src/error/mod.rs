@@ -692,10 +692,3 @@ impl From<Refusal> for Error {
         Self::Refused(Box::new(refusal))
     }
 }
-
-impl Error {
-    /// The same, said of a volume.
-    pub(crate) fn of_volume(self, volume: &str) -> Self {
-        Self::Volume { volume: volume.to_owned(), source: Box::new(self) }
-    }
-}

@@ -21,6 +21,13 @@ use std::time::{Duration, Instant};
 /// By the volume's name.
 pub(crate) type OpenVolumes = BTreeMap<String, OpenVolume>;
 
+impl Error {
+    /// The same, said of a volume.
+    pub(crate) fn of_volume(self, volume: &str) -> Self {
+        Self::Volume { volume: volume.to_owned(), source: Box::new(self) }
+    }
+}
+
 /// What a run measures under one name: an existing file or device; or a directory with one set of test files for each number
 /// of files that the loads ask for.
 #[derive(Debug)]
