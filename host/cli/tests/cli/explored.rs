@@ -211,8 +211,11 @@ fn page() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--package", "loadline-browser", "--target", "wasm32-unknown-unknown", "--profile", "module"]);
-    assert!(cargo.current_dir(&root).status().unwrap().success(), "rustup target add wasm32-unknown-unknown");
-    let module = std::fs::read(root.join("target/wasm32-unknown-unknown/module/loadline_browser.wasm")).unwrap();
+    // Where the build of the command has it.
+    let folder = root.join("target/page");
+    cargo.arg("--target-dir").arg(&folder).current_dir(&root);
+    assert!(cargo.status().unwrap().success(), "rustup target add wasm32-unknown-unknown");
+    let module = std::fs::read(folder.join("wasm32-unknown-unknown/module/loadline_browser.wasm")).unwrap();
     let bundle = serde_json::to_vec(&CatalogBundle::of(CatalogTexts::default())).unwrap();
     let (module, catalog) = (packed(&module), packed(&bundle));
     println!("module {} kB packed, catalog {} kB packed", module.len() / 1000, catalog.len() / 1000);
