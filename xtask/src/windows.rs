@@ -181,14 +181,8 @@ fn compared(trial: &Trial, linux: &System, windows: &System) -> Result<()> {
         }
         None => outputs.map(|output| if output.stdout.is_empty() { output.stderr } else { output.stdout }),
     };
-    // Wine has the machine's name in capitals.
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned();
-    let named = |text: String| {
-        let capitals = host.to_uppercase();
-        [('>', '<'), (',', ',')].iter().fold(text, |text, (before, after)| {
-            text.replace(&format!("{before}{capitals}{after}"), &format!("{before}{host}{after}"))
-        })
-    };
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let named = |text: String| in_small(&text, host.trim());
     let [here, there] = texts.each_ref().map(|bytes| named(plain(&String::from_utf8_lossy(bytes))));
     anyhow::ensure!(!here.trim().is_empty(), "nothing was printed");
     if here != there {
@@ -200,6 +194,19 @@ fn compared(trial: &Trial, linux: &System, windows: &System) -> Result<()> {
         bail!("it differs: {:?} here, {:?} there", part(&here), part(&there));
     }
     Ok(())
+}
+
+/// With the machine's name, which Windows has in capitals, as it is here.
+fn in_small(text: &str, host: &str) -> String {
+    let capitals = host.to_uppercase();
+    let (mut plain, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, after)) = rest.split_once(&capitals).filter(|_| !capitals.is_empty()) {
+        let is_word = !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric);
+        plain.push_str(before);
+        plain.push_str(if is_word { host } else { &capitals });
+        rest = after;
+    }
+    plain + rest
 }
 
 /// A text without what is of the time or the machine: run ids, and values of some keys of JSON.
@@ -308,6 +315,12 @@ fn interrupted(windows: &System) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_machines_name_is_a_word() {
+        assert_eq!(in_small("VM, of VMs \u{b7} VM", "vm"), "vm, of VMs \u{b7} vm");
+        assert_eq!(in_small("VM", ""), "VM");
+    }
 
     #[test]
     fn what_is_of_the_time_or_the_machine_is_left_out() {
