@@ -15,8 +15,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 pub(crate) use toolbox::Toolbox;
 
-/// The profile of the build, and the folder of all that is made below the target folder.
-const DIST: &str = "dist";
+/// The folder of all that is made, below the target folder.
+const FOLDER: &str = "dist";
+/// The profile of the build; cargo has a folder of its name.
+const PROFILE: &str = "shipped";
 /// Documents that every package carries, from the workspace's root.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 /// Bytes of the stripped command that are aimed at.
@@ -96,7 +98,7 @@ struct Made {
 fn made(root: &Path) -> Result<Outcome> {
     let parts = PARTS.get().cloned().unwrap_or_else(|| Part::ALL.to_vec());
     let tools = Toolbox::filled(root, &parts)?;
-    let folder = target(root).join(DIST);
+    let folder = target(root).join(FOLDER);
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("cannot empty {}", folder.display()))?;
     }
@@ -140,10 +142,10 @@ impl Maker<'_> {
     fn build(&self, part: Part) -> Result<PathBuf> {
         let triple = part.triple().context("it has no command")?;
         let mut build = self.tools.cross(cargo(self.root));
-        build.args(["zigbuild", "--profile", DIST, "--package", "loadline", "--target", &triple]);
+        build.args(["zigbuild", "--profile", PROFILE, "--package", "loadline", "--target", &triple]);
         must(build.args(["--features", release::FEATURES])).context("see above")?;
         let name = if part == Part::Windows { "loadline.exe" } else { "loadline" };
-        let command = target(self.root).join(triple).join(DIST).join(name);
+        let command = target(self.root).join(triple).join(PROFILE).join(name);
         let bytes = fs::metadata(&command).with_context(|| format!("no {}", command.display()))?.len();
         release::measured(&format!("the command of {}", part.word()), bytes, COMMAND_GOAL);
         Ok(command)

@@ -1,6 +1,6 @@
 //! Packages for Linux: a tarball, a Debian package, and the files of an image.
 
-use super::{DIST, DOCUMENTS};
+use super::{DOCUMENTS, PROFILE};
 use crate::step::{must, said};
 use anyhow::{Context, Result};
 use std::fs;
@@ -91,7 +91,7 @@ pub(super) fn debian(root: &Path, release: &Release, deb: &Path, folder: &Path, 
     command.args(["deb", "--no-build", "--no-strip", "--quiet", "--package", "loadline", "--target", &release.triple]);
     let architecture = if release.processor() == "aarch64" { "arm64" } else { "amd64" };
     let path = folder.join(format!("loadline_{}_{architecture}.deb", release.version));
-    command.args(["--profile", DIST]).arg("--output").arg(&path).current_dir(root);
+    command.args(["--profile", PROFILE]).arg("--output").arg(&path).current_dir(root);
     must(command.env("SOURCE_DATE_EPOCH", stamp))?;
     Ok(path)
 }

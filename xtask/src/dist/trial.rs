@@ -144,20 +144,25 @@ pub(super) fn agreed(folder: &Path) -> Result<Outcome> {
 }
 
 /// The words that start a command in another root, in front of the root: by root, or in a user namespace.
-fn entered(root: &Path) -> Result<Vec<&'static str>> {
-    let enter = if crate::peers::is_root() { vec!["chroot"] } else { vec!["unshare", "--map-root-user", "chroot"] };
+fn entered(root: &Path) -> Result<Vec<PathBuf>> {
+    // By their paths: what is started has the root's own `PATH`.
+    let found = |name: &&str| crate::peers::find(name).with_context(|| format!("no {name}"));
+    let words: &[&str] = if crate::peers::is_root() { &["chroot"] } else { &["unshare", "chroot"] };
+    let mut enter: Vec<PathBuf> = words.iter().map(found).collect::<Result<_>>()?;
+    if enter.len() > 1 {
+        enter.insert(1, "--map-root-user".into());
+    }
     // An empty root has nothing to start: status 127 of chroot itself says that it was entered.
-    let output = Command::new(enter[0]).args(&enter[1..]).arg(root).arg("/nothing").output()?;
+    let output = Command::new(&enter[0]).args(&enter[1..]).arg(root).arg("/nothing").output()?;
     ensure!(output.status.code() == Some(127), "{} is not entered: {}", root.display(), output.status);
     Ok(enter)
 }
 
 /// Tries a command in a root; its answer to the question.
-fn tried_in(enter: &[&str], root: &Path, start: &Start) -> Result<String> {
+fn tried_in(enter: &[PathBuf], root: &Path, start: &Start) -> Result<String> {
     asked(|words| {
-        let mut command = Command::new(enter[0]);
+        let mut command = Command::new(&enter[0]);
         command.args(&enter[1..]).arg(root).args(&start.command).args(words).env_clear();
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         said(command.envs(start.environment.iter().map(|(name, value)| (name, value))))
     })
 }
