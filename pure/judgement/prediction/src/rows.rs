@@ -166,7 +166,13 @@ impl RowMaker<'_> {
             let above = binding.ceiling_iops.unwrap_or(0.0);
             model.ceilings.iter().find(|other| other.limit != binding.limit && other.iops >= above)
         });
-        let burst = told.and_then(|model| model.bursts_ended.first());
+        let end_seen = told.and_then(|model| model.bursts_ended.first());
+        let end_seen = end_seen.map(|end| RowBurst {
+            ends_s: end.at_ns as f64 / 1e9,
+            before: end.iops_before,
+            lasting: end.iops_after,
+        });
+        let burst = end_seen.or_else(|| self.burst_after(volume, &cell.spec));
         Ok(RowFigures {
             iops: middle.iops(),
             range: range(&rates).filter(|_| rates.len() == trials.len()),
@@ -175,11 +181,31 @@ impl RowMaker<'_> {
             latency_p99_ns: latency.quantile(0.99).map(Duration::as_ns),
             binding: binding.map(|found| (found.limit.name().to_owned(), found.ceiling_iops)),
             next: next.map(|next| (next.limit.name().to_owned(), next.iops)),
-            burst_ends_s: burst.map(|end| end.at_ns as f64 / 1e9),
-            burst_iops: burst.and_then(|end| end.iops_before),
-            lasting_iops: burst.and_then(|end| end.iops_after),
+            burst_ends_s: burst.map(|burst| burst.ends_s),
+            burst_iops: burst.and_then(|burst| burst.before),
+            lasting_iops: burst.and_then(|burst| burst.lasting),
         })
     }
+
+    /// The burst that outlasts the measured time, by limits; `None` also where they cannot say.
+    fn burst_after(&self, volume: &str, load: &LoadSpec) -> Option<RowBurst> {
+        let course = fluid(&self.models[0], volume, load, self.initially.of(load)).ok()?;
+        let burst = course.burst_end().filter(|(at, _)| *at >= load.warm_up + load.duration);
+        let of = |(at, iops): (Duration, f64)| RowBurst {
+            ends_s: at.as_s_f64(),
+            before: Some(iops),
+            lasting: course.lasting_iops(),
+        };
+        burst.map(of)
+    }
+}
+
+/// When a burst ends, in seconds, and the rates before and for good.
+#[derive(Debug, Clone, Copy)]
+struct RowBurst {
+    ends_s: f64,
+    before: Option<f64>,
+    lasting: Option<f64>,
 }
 
 fn range(rates: &[f64]) -> Option<(f64, f64)> {

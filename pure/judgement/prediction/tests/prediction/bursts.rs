@@ -3,9 +3,10 @@
 use crate::{binding, bound_by, known, load, model, near, put, seen_of};
 use loadline_catalog::Draw;
 use loadline_disk::Fullness;
+use loadline_prediction::{Initially, RowMaker, SweepMethod};
 use loadline_record::{BurstSide, Limit, ModelFact, Stage, TrialRecord, WaitedShare};
 use loadline_units::{Duration, Iops};
-use loadline_workload::{Arrival, LoadSpec};
+use loadline_workload::{Arrival, LoadSpec, Plan, run_cells};
 
 fn lasting(load: LoadSpec, minutes: u64) -> LoadSpec {
     LoadSpec { warm_up: Duration::ZERO, duration: Duration::from_s(60 * minutes), ..load }
@@ -44,6 +45,26 @@ fn while_credits_last_the_burst_binds_and_none_ends() {
     let record = gp2(20, 5, Fullness::Full);
     assert_eq!(known(&record).bursts_ended, []);
     assert_eq!((bound_by(&record), binding(&record).ceiling_iops), (Limit::DiskIops, Some(3_000.0)));
+}
+
+/// What a short simulation does not reach is known by limits: a row that left it out would sell the burst as the rate for good.
+#[test]
+fn a_row_says_when_a_burst_ends_that_outlasts_its_trial() {
+    let text = "schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{ sku = \"aws/gp2\", size = \"20 GiB\" }]";
+    let plan = "schema = 1\nname = \"p\"\n[[load]]\nreads = \"100 %\"\nblock = \"16 KiB\"\nqueue_depth = 32\ntrials = 1\n\
+                duration = \"4 s\"\nwarm_up = \"1 s\"\n";
+    let cells = run_cells(&[Plan::parse(plan, "p").unwrap()], &["data".to_owned()]).unwrap().cells;
+    let models = [model(text, Draw::PUBLISHED)];
+    let row = |bursts| {
+        let initially = Initially { bursts, ..Initially::default() };
+        let maker = RowMaker { models: &models, method: SweepMethod::Simulation, seed: 7, initially };
+        maker.row("x", ("data", "data"), 1, &cells[0]).figures
+    };
+    let full = row(Fullness::Full);
+    assert!(near(full.iops.unwrap(), 3_000.0, 0.02), "{full:?}");
+    assert!(near(full.burst_ends_s.unwrap(), 5_400_000.0 / 2_900.0, 0.01), "{full:?}");
+    assert!(near(full.burst_iops.unwrap(), 3_000.0, 0.01) && near(full.lasting_iops.unwrap(), 100.0, 0.01), "{full:?}");
+    assert_eq!(row(Fullness::Empty).burst_ends_s, None);
 }
 
 #[test]
