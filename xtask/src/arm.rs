@@ -8,21 +8,21 @@ use std::path::Path;
 
 /// What tests are built for.
 const ARM: &str = "aarch64-unknown-linux-musl";
+const PART: Part = Part::Linux("aarch64");
 /// Folders of crates whose tests need no io_uring, no loop device and no tracepoint: the emulator has none of them.
 const FOLDERS: [&str; 2] = ["pure", "host/store"];
 
 /// Runs them; leaves them out where the emulator or the compiler is not there and cannot be had.
 pub(crate) fn step(root: &Path) -> Outcome {
-    match tried(root) {
-        Ok(outcome) => outcome,
-        Err(error) => Outcome::skip(format!("tests on ARM: {error:#}")),
-    }
+    let tools = match Toolbox::filled(root, &[PART]) {
+        Ok(tools) => tools,
+        Err(error) => return Outcome::skip(format!("tests on ARM: {error:#}")),
+    };
+    let Some(emulator) = tools.runner(PART) else { return Outcome::skip("tests on ARM: this machine is one") };
+    tried(root, &tools, emulator).unwrap_or_else(|error| Outcome::fail(format!("{error:#}")))
 }
 
-fn tried(root: &Path) -> Result<Outcome> {
-    let part = Part::Linux("aarch64");
-    let tools = Toolbox::filled(root, &[part])?;
-    let emulator = tools.runner(part).context("this machine is one")?;
+fn tried(root: &Path, tools: &Toolbox, emulator: &Path) -> Result<Outcome> {
     let mut test = tools.tests(root);
     test.args(["--target", ARM, "--lib", "--no-fail-fast"]);
     for name in packages(root)? {

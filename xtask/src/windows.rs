@@ -23,6 +23,9 @@ const MACOS: &str = "aarch64-apple-darwin";
 const PROGRAMS: [(&str, &str); 2] = [("wine", "wine"), ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64")];
 /// The store that every trial names.
 const STORE: &str = "runs.db";
+/// How a command ends that was typed wrongly, and one whose store cannot be used.
+const USAGE: i32 = 2;
+const STORE_FAILED: i32 = 1;
 /// Keys of JSON whose values are of the time or of the machine.
 const VARYING: [&str; 9] = ["id", "run", "started", "started_unix_s", "host", "hostname", "hash", "fetched", "elapsed"];
 
@@ -51,8 +54,7 @@ pub(crate) fn step(root: &Path) -> Outcome {
     outcome
 }
 
-/// Whether it compiles for macOS. C in it is taken as compiled: there is no compiler for that here, and a check needs none of what it
-/// would make.
+/// Whether it compiles for macOS. C in it is taken as compiled: there is no compiler for that here, and a check does without.
 fn macos(root: &Path) -> Outcome {
     let mut command = cargo(root);
     command.args(["check", "--package", "loadline", "--target", MACOS]);
@@ -123,12 +125,15 @@ fn tried(root: &Path) -> Result<Outcome> {
         held(trial.words.join(" "), compared(trial, &linux, &windows));
     }
     for (words, instead) in ABSENT {
-        held(words.join(" "), refused(&windows, words, instead));
+        held(words.join(" "), refused(&windows, words, USAGE, instead));
     }
     for name in NO_FILES {
-        held(format!("report -o {name}"), refused(&windows, &["report", "a", "-o", name, "--store", STORE], name));
+        held(
+            format!("report -o {name}"),
+            refused(&windows, &["report", "a", "-o", name, "--store", STORE], USAGE, name),
+        );
     }
-    held("--store NUL".into(), refused(&windows, &["import", "fio.json", "--store", "NUL"], "NUL"));
+    held("--store NUL".into(), refused(&windows, &["import", "fio.json", "--store", "NUL"], STORE_FAILED, "NUL"));
     for (path, lies) in PATHS {
         held(format!("report -o {path}"), written(&windows, path, lies));
     }
@@ -260,11 +265,11 @@ fn without_ids(text: &str) -> String {
 }
 
 /// Whether a command is refused in one sentence that has these words.
-fn refused(windows: &System, words: &[&str], has: &str) -> Result<()> {
+fn refused(windows: &System, words: &[&str], status: i32, has: &str) -> Result<()> {
     let output = windows.run(words)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(matches!(output.status.code(), Some(1 | 2)), "status {:?}: {}", output.status.code(), said.trim());
-    anyhow::ensure!(said.lines().last().is_some_and(|line| line.contains(has)), "{}", said.trim());
+    anyhow::ensure!(output.status.code() == Some(status), "status {:?}: {}", output.status.code(), said.trim());
+    anyhow::ensure!(said.trim().lines().count() == 1 && said.contains(has), "{}", said.trim());
     Ok(())
 }
 

@@ -77,12 +77,9 @@ impl Toolbox {
 
     /// A Windows in a folder, where Wine could be had.
     pub(super) fn wine(&self, folder: PathBuf) -> Result<Option<Wine>> {
-        let compiler = || {
-            let mut compiler = Command::new(&self.zig);
-            compiler.args(["cc", "-target", "x86_64-windows-gnu"]);
-            compiler
-        };
-        self.wine.clone().map(|program| Wine::in_folder(program, folder, compiler())).transpose()
+        let mut compiler = Command::new(&self.zig);
+        compiler.args(["cc", "-target", "x86_64-windows-gnu"]);
+        self.wine.clone().map(|program| Wine::in_folder(program, folder, compiler)).transpose()
     }
 
     /// What starts the commands of a part here; nothing where they start by themselves.

@@ -139,7 +139,7 @@ pub(super) const TRIALS: &[Trial] = &[
     Trial::of(&["predict", "no-such-plan", "--env", "ds3-p30"]).ends(2),
 ];
 
-/// Verbs that are Linux's, and a word of what is to be done instead.
+/// Verbs that are Linux's, and a word of the advice that follows.
 pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["quick"], "loadline import"),
     (&["run", "outstanding-sweep", "--on", "."], "loadline import"),
@@ -153,7 +153,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["crawl", "."], "from a Linux machine"),
     (&["doctor"], "nothing is measured here"),
     (&["shelter", "x.toml", "status"], "the machine that has the disk"),
-    (&["replay", "blkparse.txt", "--on", "data=."], "--env"),
+    (&["replay", "blkparse.txt", "--on", "data=.", "--quiet"], "--env"),
     (&["hunt", "outstanding-sweep", "--cell", "1", "--on", "."], "loadline predict"),
     (&["predict", "outstanding-sweep", "--env", "auto"], "loadline environments"),
 ];

@@ -1,4 +1,4 @@
-//! On a machine that is no Linux, in place of what is Linux's own: a sentence for each verb that it lacks, and less of the terminal.
+//! On a machine that is no Linux, in place of Linux' own files: a sentence for each verb that it lacks, and less of the terminal.
 
 pub(crate) mod absent_verbs;
 pub(crate) mod interruption;

@@ -1,4 +1,4 @@
-//! On a machine that is no Linux, in place of what is Linux's own: nothing is opened, watched, recorded or emulated.
+//! On a machine that is no Linux, in place of Linux' own files: nothing is opened, watched, recorded or emulated.
 //!
 //! Types of what only Linux has hold no value here, so what the rest of the crate does with them never happens.
 

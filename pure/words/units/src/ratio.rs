@@ -85,7 +85,7 @@ impl std::str::FromStr for Ratio {
 }
 serde_as_text!(Ratio);
 
-/// How much more something becomes, in parts per million of what it is: 100 % is twice as much. At most 100,000 %.
+/// How much more something becomes, in parts per million of its size now: 100 % is twice as much. At most 100,000 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Growth(u64);
 
@@ -94,7 +94,7 @@ impl Growth {
     pub const ZERO: Self = Self(0);
     const MOST: u64 = 1_000 * WHOLE as u64;
 
-    /// In parts of what it is: 1.5 for 150 %.
+    /// In parts of its size now: 1.5 for 150 %.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / f64::from(WHOLE)
