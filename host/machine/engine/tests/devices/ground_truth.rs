@@ -23,6 +23,8 @@ use std::process::{Child, Command, Stdio};
 /// What a child is to do, in the environment.
 const TASK: &str = "LOADLINE_TEST_CHILD";
 const CGROUPS: &str = "/sys/fs/cgroup/blkio";
+/// So often is a device read until nobody else reads from it meanwhile.
+const ATTEMPTS: u32 = 3;
 
 /// Starts this program anew to do one thing in a process of its own.
 fn child(task: &str, arguments: &[(&str, &str)]) -> Child {
@@ -264,17 +266,24 @@ fn the_devices_counters_match_what_was_asked_directly() {
     let base = LoadSpec { volume: bound, warm_up: Duration::ZERO, duration: Duration::from_s(60), ..short() };
     for engine in engines() {
         let spec = LoadSpec { reads: Ratio::percent(50), arrival: closed(8), ..base.clone() };
-        let record = run(&mut volume, &spec, engine);
-        let asked = |operation| record.surroundings.asked.get(&operation).copied().unwrap_or_default();
-        let (reads, writes) = (asked(Operation::Read), asked(Operation::Write));
-        assert_eq!(reads.1 + writes.1, 16 << 20, "{engine:?}");
-        let counted = &record.surroundings.devices[0];
-        assert_eq!(counted.name, device.name());
-        assert_eq!((counted.read_bytes, counted.write_bytes), (reads.1, writes.1), "{engine:?}");
-        // Neighbours that meet in the queue may be merged, which the kernel counts.
-        assert_eq!(counted.reads + counted.reads_merged, reads.0, "{engine:?}: {counted:?}");
-        assert_eq!(counted.writes + counted.writes_merged, writes.0, "{engine:?}: {counted:?}");
-        assert!(record.surroundings.residency.is_none_or(|r| r.after < 0.01), "{:?}", record.surroundings.residency);
+        // A program that lists the machine's disks meanwhile reads from this one too, which only adds to what it counts.
+        let alone = (0..ATTEMPTS).any(|_| {
+            let record = run(&mut volume, &spec, engine);
+            let asked = |operation| record.surroundings.asked.get(&operation).copied().unwrap_or_default();
+            let (reads, writes) = (asked(Operation::Read), asked(Operation::Write));
+            assert_eq!(reads.1 + writes.1, 16 << 20, "{engine:?}");
+            let counted = &record.surroundings.devices[0];
+            assert_eq!(counted.name, device.name());
+            assert_eq!(counted.write_bytes, writes.1, "{engine:?}");
+            // Neighbours that meet in the queue may be merged, which the kernel counts.
+            assert_eq!(counted.writes + counted.writes_merged, writes.0, "{engine:?}: {counted:?}");
+            let read = (counted.reads + counted.reads_merged, counted.read_bytes);
+            assert!(read.0 >= reads.0 && read.1 >= reads.1, "{engine:?}: {counted:?}, asked {reads:?}");
+            let residency = record.surroundings.residency;
+            assert!(read != reads || residency.is_none_or(|r| r.after < 0.01), "{engine:?}: {residency:?}");
+            read == reads
+        });
+        assert!(alone, "{engine:?}: the device counts more reads than were asked for, {ATTEMPTS} times");
     }
 }
 
@@ -314,14 +323,16 @@ fn a_buffered_load_shows_in_the_page_cache_and_not_on_the_device() {
         if !engines().contains(&engine) {
             continue;
         }
-        let spec = LoadSpec { buffered: true, arrival: closed(4), ..short() };
+        // Twice the file, however long that takes.
+        let (bound, duration) = (Some(Bytes::mib(32)), Duration::from_s(60));
+        let spec = LoadSpec { buffered: true, arrival: closed(4), volume: bound, duration, ..short() };
         let record = run(&mut volume, &spec, engine);
         assert_eq!(record.errors_total(), 0, "{engine:?}: {:?}", record.error_samples);
         let residency = record.surroundings.residency.expect("this kernel tells");
         assert!(residency.after > 0.99, "{engine:?}: {residency:?}");
         let (_, asked) = record.surroundings.asked[&Operation::Read];
         let reached: u64 = record.surroundings.devices.iter().map(|d| d.read_bytes).sum();
-        assert!(asked > 16 << 20 && reached < asked / 10, "{engine:?}: {reached} of {asked} B reached the device");
+        assert!(asked >= 32 << 20 && reached < asked / 10, "{engine:?}: {reached} of {asked} B reached the device");
     }
 }
 

@@ -20,7 +20,8 @@ const RECORDED_MAX: usize = 8;
 const FAMILY_LOOKS: u32 = 5;
 /// A process that asks for less by system calls, and for nothing of storage, is not looked into.
 const ASKED_MIN: u64 = 256 << 10;
-/// A process that used none of the devices is asked again after so many looks,
+/// A process that used none of the devices is asked again at the next look, then after twice as many each time, and at last after so many:
+/// many read their own program and its libraries before they open their data.
 const ASKED_AGAIN: u32 = 10;
 /// and one that used some of them after so many.
 const ASKED_AGAIN_USED: u32 = 60;
@@ -91,8 +92,10 @@ struct Known {
     cpu: Option<(u64, Option<u64>)>,
     /// When its threads ran.
     ran: ThreadsRan,
-    /// Which of the devices it uses, and when that was found out.
+    /// Which of the devices it uses, and at which look it is asked again.
     uses: Option<(DevicesUsed, u32)>,
+    /// So many looks were between the last two times that it was asked.
+    asked_after: u32,
     seen: u32,
 }
 
@@ -197,6 +200,7 @@ impl Programs {
             cpu: None,
             ran: ThreadsRan::default(),
             uses: None,
+            asked_after: 0,
             seen: looks,
         });
         known.seen = looks;
@@ -210,10 +214,11 @@ impl Programs {
         if !is_family && !is_used && (!moved || (storage == 0 && asked < ASKED_MIN)) {
             return None;
         }
-        let again = if is_used { ASKED_AGAIN_USED } else { ASKED_AGAIN };
-        if known.uses.is_none_or(|(_, at)| looks >= at + again) {
-            let found = self.places.used_by(view, pid);
-            known.uses = Some((known.used().joined(found), looks));
+        if known.uses.is_none_or(|(_, at)| looks >= at) {
+            let found = known.used().joined(self.places.used_by(view, pid));
+            known.asked_after = (known.asked_after * 2).clamp(1, ASKED_AGAIN);
+            let after = if found.used == 0 { known.asked_after } else { ASKED_AGAIN_USED };
+            known.uses = Some((found, looks + after));
         }
         let used = known.used();
         if used.used == 0 && !is_family {
@@ -429,6 +434,22 @@ mod tests {
         };
         assert_eq!(told(0), [("copy", Some(false)), ("db", Some(true))]);
         assert_eq!(told(1), [("backup", Some(true)), ("copy", Some(false))]);
+    }
+
+    #[test]
+    fn a_process_that_opens_its_data_after_it_was_first_asked_is_found_soon() {
+        let root = tempfile::tempdir().unwrap();
+        let view = KernelView::below(root.path());
+        let mut programs = Programs::new(&view, None, on(&[root.path()]));
+        programs.look(&view);
+        // Its own program first, then its data from another look on.
+        for (read, uses) in [(300 << 10, false), (600 << 10, true), (900 << 10, true)] {
+            process(&view, 400_010, 1, "db", read, uses);
+            programs.look(&view);
+        }
+        let (found, _) = programs.of_devices(usize::MAX).remove(0);
+        let read: Vec<u64> = found[0].seconds.iter().map(|second| second.read_bytes).collect();
+        assert_eq!(read, [0, 300 << 10, 300 << 10]);
     }
 
     #[test]
