@@ -18,15 +18,25 @@ const STRETCHES: &str = "Each thread began in a stretch of its own and went on f
 /// A percentile is the one wanted within this.
 const NEAR: f64 = 1e-6;
 
+/// What stands before the results of a run that was ended early.
+const ENDED: &str = "*** Interrupted by Ctrl-C";
+
 /// Whether a text is diskspd's XML.
 pub(crate) fn is_xml(text: &str) -> bool {
-    text.trim_start().starts_with('<') && text.contains("<Results>") && text.contains("<TimeSpan>")
+    let begin = text.trim_start();
+    (begin.starts_with('<') || begin.starts_with(ENDED)) && text.contains("<Results>") && text.contains("<TimeSpan>")
 }
 
 /// Whether a text is what diskspd prints.
 pub(crate) fn is_text(text: &str) -> bool {
     let has = |begin: &str| text.lines().any(|line| line.trim_start().starts_with(begin));
     (has("Results for timespan") || has("Results for job")) && has("Input parameters") && has("Total IO")
+}
+
+/// A note where the run was ended early.
+fn ended(text: &str) -> Vec<String> {
+    let note = "it was ended by Ctrl-C, and its figures are of the time until then";
+    text.trim_start().starts_with(ENDED).then(|| note.to_owned()).into_iter().collect()
 }
 
 /// Reads diskspd's XML.
@@ -49,7 +59,7 @@ pub(crate) fn read_xml(source: Source<'_>) -> Result<Results, ImportError> {
         let number = |element: &Element, key: &str| element.text_of(key).map_or(Ok(0.0), |text| source.number(0, text));
         elapsed_s += number(asked, "Warmup")? + number(asked, "Duration")? + number(asked, "Cooldown")?;
     }
-    results(source, "diskspd", version, loads, Vec::new())
+    results(source, "diskspd", version, loads, ended(source.text))
 }
 
 /// One time span: a load for each of its targets.
@@ -107,13 +117,9 @@ fn span(
             told.unknown.push(format!("{} other targets were asked at the same time", targets.len() - 1));
             told.unknown.push("Latencies are reported for all targets together, not for this one".to_owned());
         }
-        if let (Some(rate), Arrival::Closed { rate_max, .. }) =
-            (number(target, "Throughput")?.filter(|rate| *rate > 0.0), &mut told.spec.arrival)
-        {
-            // Of each thread: requests per second, or bytes per millisecond.
+        if let Some(rate) = number(target, "Throughput")?.filter(|rate| *rate > 0.0) {
             let is_iops = target.child("Throughput").and_then(|own| own.attribute("unit")) == Some("IOPS");
-            let each = if is_iops { rate } else { rate * 1e3 / shape.block.max(1) as f64 };
-            *rate_max = Iops::per_second((each * shape.threads as f64).round() as u64);
+            hold(&mut told, &shape, rate, is_iops);
         }
         if !shape.is_random && shape.threads > 1 && target.text_of("InterlockedSequential") != Some("true") {
             match target.text_of("ThreadStride") {
@@ -126,6 +132,14 @@ fn span(
         loads.push(told);
     }
     Ok(())
+}
+
+/// Holds a load to a rate of each thread: requests per second, or bytes per millisecond.
+fn hold(told: &mut Told, shape: &Shape, rate: f64, is_iops: bool) {
+    if let Arrival::Closed { rate_max, .. } = &mut told.spec.arrival {
+        let each = if is_iops { rate } else { rate * 1e3 / shape.block.max(1) as f64 };
+        *rate_max = Iops::per_second((each * shape.threads as f64).round() as u64);
+    }
 }
 
 type Latencies = (Option<HistogramSnapshot>, Option<HistogramSnapshot>, Option<HistogramSnapshot>);
@@ -202,6 +216,8 @@ struct Asked {
     outstanding: Option<f64>,
     threads: Option<f64>,
     is_direct: bool,
+    /// What each thread is held to, and whether that is in requests per second rather than in bytes per millisecond.
+    rate: Option<(f64, bool)>,
     /// "mixed", "interlocked sequential": sequential in a way of its own.
     sequential: Option<String>,
 }
@@ -292,6 +308,7 @@ pub(crate) fn read_text(source: Source<'_>) -> Result<Results, ImportError> {
     if began.is_none() {
         notes.push("the file's own time is taken".to_owned());
     }
+    notes.extend(ended(source.text));
     results(source, tool, None, loads, notes)
 }
 
@@ -335,6 +352,9 @@ fn asked(source: Source<'_>, line: usize, text: &str, span: &mut Span) -> Result
         target.reads = Some(1.0);
     } else if text == "performing write test" {
         target.reads = Some(0.0);
+    } else if let Some(rate) = text.strip_prefix("throughput rate-limited to ") {
+        let (number, unit) = leading(rate).ok_or_else(|| source.error(line, "has no figure"))?;
+        target.rate = Some((source.number(line, number)?, unit.trim() == "IOPS"));
     } else if text == "software cache disabled" || text == "using O_DIRECT" {
         target.is_direct = true;
     }
@@ -413,6 +433,9 @@ impl Span {
             told.target = Some(target.path.clone());
             told.seconds = seconds;
             told.warm_up_s = self.warm_up;
+            if let Some((rate, is_iops)) = target.rate.filter(|(rate, _)| *rate > 0.0) {
+                hold(&mut told, &shape, rate, is_iops);
+            }
             told.began_ms = began.map(|s| ((s as f64 + self.warm_up) * 1e3) as u64);
             let of = |title: &str| self.tables.get(title);
             let figures = |title: &str| of(title).and_then(|table| table.files.get(&target.path)).copied();

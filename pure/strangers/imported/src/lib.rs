@@ -91,6 +91,20 @@ pub fn text(bytes: Vec<u8>) -> Result<String, usize> {
     }
 }
 
+/// The text of a file of results: as [`text`], or in a code page of Windows, in which programs there write paths. Its letters are taken for
+/// those of Latin-1, as most of them are.
+///
+/// # Errors
+/// Where it is no text: the byte from which on.
+pub fn text_of_results(bytes: Vec<u8>) -> Result<String, usize> {
+    let is_wide = matches!(bytes.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+    // No text has zeros but in UTF-16.
+    if !is_wide && !bytes.contains(&0) && std::str::from_utf8(&bytes).is_err() {
+        return Ok(bytes.iter().map(|byte| char::from(*byte)).collect());
+    }
+    text(bytes)
+}
+
 /// Whether a text is of one form.
 type Recognises = fn(&str) -> bool;
 /// A reader of one form.
@@ -154,5 +168,19 @@ impl Results {
         let left_out = self.jobs.iter().filter_map(|job| Some(LeftOut { name: job.name.clone(), why: rates(job)? }));
         self.left_out.extend(left_out);
         self.jobs.retain(|job| rates(job).is_none());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_in_a_code_page_of_windows_are_text_and_binary_ones_are_not() {
+        assert_eq!(text_of_results(b"D:\\Pr\xfcfung\\io.dat".to_vec()).as_deref(), Ok("D:\\Prüfung\\io.dat"));
+        assert_eq!(text(b"Pr\xfcfung".to_vec()), Err(2));
+        assert_eq!(text_of_results("Prüfung".into()).as_deref(), Ok("Prüfung"));
+        assert_eq!(text_of_results(vec![0xff, 0xfe, 0xfc, 0x00]).as_deref(), Ok("ü"));
+        assert_eq!((text_of_results(vec![b'a', 0xfc, 0]), text_of_results(vec![0xff, 0xfe, 1])), (Err(1), Err(2)));
     }
 }

@@ -56,6 +56,8 @@ pub(crate) fn parse(source: Source<'_>) -> Result<Element, ImportError> {
     let mut reader = Reader::from_str(source.text);
     reader.config_mut().check_end_names = false;
     reader.config_mut().allow_unmatched_ends = true;
+    // diskspd writes paths as they are: `R&D`.
+    reader.config_mut().allow_dangling_amp = true;
     let mut open: Vec<Element> = Vec::new();
     let mut count = 0;
     loop {
@@ -98,7 +100,10 @@ fn text_in<'a>(event: &'a Event<'_>) -> Option<Cow<'a, str>> {
         Event::CData(text) => text.decode().ok(),
         Event::GeneralRef(name) => match name.resolve_char_ref() {
             Ok(Some(letter)) => Some(letter.to_string().into()),
-            _ => resolve_predefined_entity(&name.decode().ok()?).map(Cow::Borrowed),
+            _ => {
+                let name = name.decode().ok()?;
+                Some(resolve_predefined_entity(&name).map_or_else(|| format!("&{name};").into(), Cow::Borrowed))
+            }
         },
         _ => None,
     }
@@ -122,6 +127,14 @@ mod tests {
             (first.attribute("k"), first.attribute("l"), first.attribute("m")),
             (Some("1 & 2"), Some("3"), None)
         );
+    }
+
+    #[test]
+    fn an_ampersand_that_begins_no_reference_stands_for_itself() {
+        for path in ["D:\\R&D\\io.dat", "D:\\a & b; c\\io.dat", "D:\\a&", "D:\\a&b;", "&&"] {
+            let a = of(&format!("<A>\n<B>{path}</B><C>1</C></A>")).unwrap();
+            assert_eq!((a.text_of("B"), a.text_of("C")), (Some(path), Some("1")));
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ enum Outcome {
 use Outcome::{Read, Refused, Unknown};
 
 /// Tool and version, its command, the recorded file, and what comes of it.
-const OUTPUTS: [(&str, &str, &str, Outcome); 46] = [
+const OUTPUTS: [(&str, &str, &str, Outcome); 49] = [
     ("fio 3.33", "normal, `--group_reporting --status-interval=1`", "fio/status-grouped.txt", Read(&[(4_000, 0, 0)])),
     (
         "fio 3.33",
@@ -46,6 +46,9 @@ const OUTPUTS: [(&str, &str, &str, Outcome); 46] = [
         "fio/terse-status.txt",
         Read(&[(1_498, 0, 0), (1_497, 0, 0)]),
     ),
+    ("diskspd 2.2.0", "`-Rxml`, by `measure.cmd` of `loadline convert`", "diskspd/mix.xml", Read(&[(7_314, 3_200, 0)])),
+    ("diskspd 2.2.0", "text, `-t2 -w25 -g200i -L -D1000`", "diskspd/held.txt", Read(&[(640, 222, 0)])),
+    ("diskspd 2.2.0", "`-Rxml`, ended by Ctrl-C", "diskspd/ctrl-c.xml", Read(&[(17_747, 0, 0)])),
     ("ioping 1.3", "`ioping -c 3`", "ioping/plain.txt", Read(&[(2, 0, 0)])),
     ("ioping 1.3", "`ioping -D -q -c 2000 -i 0`", "ioping/direct-quiet.txt", Read(&[(2_000, 0, 0)])),
     ("ioping 1.3", "`ioping -R`", "ioping/rate.txt", Read(&[(12_600, 0, 0)])),
@@ -173,6 +176,37 @@ fn everything_that_the_tools_wrote_is_read_as_it_was_or_refused_by_name() {
         table,
         "if the change is wanted: UPDATE_GOLDEN=1 cargo test -p loadline-imported --test recorded"
     );
+}
+
+#[test]
+fn diskspd_has_its_figures_as_it_printed_them() {
+    #[expect(clippy::disallowed_methods, reason = "recorded outputs are files")]
+    let of = |file: &str| read(&fs::read_to_string(corpus(file)).unwrap(), file, 0).unwrap();
+    let mix = of("diskspd/mix.xml");
+    let job = &mix.jobs[0];
+    assert_eq!(
+        (mix.version.as_deref(), job.target.as_deref()),
+        (Some("2.2.0"), Some("C:\\scratch\\loadline-test.dat"))
+    );
+    assert_eq!((job.spec.reads.as_f64(), job.spec.outstanding(), job.spec.threads), (0.7, Some(8), 2));
+    assert_eq!(job.trial.series.iops().collect::<Vec<_>>(), [4_067.0, 6_446.0]);
+    assert_eq!(job.trial.iops(), Some(5_257.0));
+    let reads = job.trial.of(Operation::Read).unwrap().figures().unwrap();
+    assert_eq!(
+        (reads.mean, reads.p50, reads.p99_9, reads.max),
+        (206_000.0, Some(58_000), Some(10_528_000), 17_400_000)
+    );
+    // Of each thread the rate is wanted, and of both it is told.
+    let held = of("diskspd/held.txt");
+    let job = &held.jobs[0];
+    assert_eq!((job.spec.threads, job.trial.count(), job.trial.warm_up_ns), (2, 862, 1_000_000_000));
+    let rate = match job.spec.arrival {
+        loadline_workload::Arrival::Closed { rate_max, .. } => rate_max.map(loadline_units::Iops::get),
+        _ => None,
+    };
+    assert_eq!(rate, Some(400));
+    let ended = of("diskspd/ctrl-c.xml");
+    assert!(ended.notes.iter().any(|note| note.contains("ended by Ctrl-C")), "{:?}", ended.notes);
 }
 
 #[test]
