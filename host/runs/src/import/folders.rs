@@ -5,7 +5,7 @@ use super::{Import, read};
 use crate::{Error, Refusal};
 use loadline_imported::{ImportError, Results};
 use loadline_record::ImportedFile;
-use loadline_workload::NAME_MAX;
+use loadline_workload::{CARRIED_PLAN, NAME_MAX};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -56,7 +56,7 @@ impl Import {
                     entry.import.files.push(file);
                     entry.import.read.push(read);
                 }
-                Err(error) if is_of_another_kind(&error) => entry.others += 1,
+                Err(error) if is_of_another_kind(&error) => entry.others += usize::from(!is_script(&file)),
                 Err(error) => entry.refused.push((file.display().to_string(), error)),
             }
         }
@@ -87,6 +87,14 @@ fn leave_out_logs(folder: &mut FolderImport) {
     let (logs, kept): (Vec<_>, Vec<_>) = all.partition(|(file, _)| is_log(file));
     folder.others += logs.len();
     (*files, *read) = kept.into_iter().unzip();
+}
+
+/// Whether a file was written beside the results of a plan, to measure it.
+fn is_script(file: &Path) -> bool {
+    let is_own = file.extension().is_some_and(|ending| ending == "fio")
+        || file.file_stem().is_some_and(|stem| stem == "measure")
+        || file.file_name().is_some_and(|name| name == CARRIED_PLAN);
+    is_own && file.parent().is_some_and(|folder| folder.join(CARRIED_PLAN).is_file())
 }
 
 /// Whether a file is none of results at all.

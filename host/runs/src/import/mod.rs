@@ -150,7 +150,8 @@ fn read(file: &Path) -> Result<(ImportedFile, Results), Error> {
     if bytes.len() as u64 > FILE_MAX {
         return Err(Error::ResultsTooLarge { file: name, mebibytes_max: FILE_MAX >> 20 });
     }
-    let text = loadline_imported::text(bytes).map_err(|byte| Refusal::NoText { file: name.clone(), byte })?;
+    let text =
+        loadline_imported::text_of_results(bytes).map_err(|byte| Refusal::NoText { file: name.clone(), byte })?;
     let written = facts.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let results = loadline_imported::read(&text, &name, written.map_or(0, |span| span.as_secs()))?;
     Ok((ImportedFile { name, hash: text_hash(&text) }, results))
