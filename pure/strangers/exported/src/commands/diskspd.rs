@@ -160,22 +160,25 @@ fn making(about: &About) -> String {
 
 /// The scripts, with the line ends of Windows.
 pub(super) fn scripts(about: &About, steps: &[Step<'_>]) -> Vec<(String, String)> {
-    let mine = |usage: &str, more: &[&str]| {
+    let mine = |usage: &str, more: &str| {
         let mut head = about.head(usage, "by default the script's own");
-        head.push(
-            "Run it without the rights of an administrator: diskspd then writes the test file in full.".to_owned(),
-        );
-        head.push(
-            "With them it may take the disk's old blocks for it, and storage that knows them unwritten is too fast."
-                .to_owned(),
-        );
-        head.extend(more.iter().map(|line| (*line).to_owned()));
+        let own = [
+            "Run it without the rights of an administrator: diskspd then writes the test file in full.",
+            "With them it may take the disk's old blocks for it, and storage that knows them unwritten is too fast.",
+            "What it writes is the same 256 bytes over and over: storage that compresses is too fast, too.",
+            more,
+        ];
+        head.extend(own.map(str::to_owned));
         head
     };
-    let shell_head =
-        mine("powershell -ExecutionPolicy Bypass -File measure.ps1 [-Folder FOLDER] [-DiskSpd diskspd.exe]", &[]);
-    let prompt_head =
-        mine("measure.cmd [FOLDER]", &["The variable DISKSPD names another diskspd.exe than the one of PATH."]);
+    let shell_head = mine(
+        "powershell -ExecutionPolicy Bypass -File measure.ps1 [-Folder FOLDER] [-DiskSpd diskspd.exe]",
+        "Without -DiskSpd the diskspd.exe beside this script is taken, or else the one of PATH.",
+    );
+    let prompt_head = mine(
+        "measure.cmd [FOLDER]",
+        "The diskspd.exe beside this script is taken, or else the one of PATH. The variable DISKSPD names another.",
+    );
     let shell_steps: Vec<String> = steps
         .iter()
         .map(|step| format!("    Trial {} '{}' {} '{}'\n", step.number, step.result, step.pause_s, whole(step)))
@@ -203,10 +206,17 @@ pub(super) fn scripts(about: &About, steps: &[Step<'_>]) -> Vec<(String, String)
 const POWERSHELL: &str = r#"<#
 @HEAD@
 #>
-param([string]$Folder = $PSScriptRoot, [string]$DiskSpd = 'diskspd.exe')
+param([string]$Folder, [string]$DiskSpd)
 
-if (-not (Get-Command $DiskSpd -ErrorAction SilentlyContinue)) {
-    Write-Warning "there is no ${DiskSpd}: name it with -DiskSpd PATH"
+if (-not $Folder) { $Folder = $PSScriptRoot }
+if (-not $DiskSpd) {
+    $DiskSpd = Join-Path $PSScriptRoot 'diskspd.exe'
+    if (-not (Test-Path -LiteralPath $DiskSpd)) { $DiskSpd = 'diskspd.exe' }
+}
+if (Test-Path -LiteralPath $DiskSpd -PathType Leaf) {
+    $DiskSpd = (Resolve-Path -LiteralPath $DiskSpd).ProviderPath
+} elseif (-not (Get-Command $DiskSpd -CommandType Application -ErrorAction SilentlyContinue)) {
+    Write-Warning "there is no ${DiskSpd}: lay it beside this script, or name it with -DiskSpd PATH"
     exit 2
 }
 if (-not (Test-Path -LiteralPath $Folder -PathType Container)) {
@@ -220,14 +230,26 @@ if (Test-Path -LiteralPath $file) {
 }
 $failed = 0
 
+function Make {
+    Write-Host "making $file"
+    $words = '@MAKE@' -split ' '
+    & $DiskSpd @words $file | Out-Null
+    if ($LASTEXITCODE -ne 0) {
+        Write-Warning "diskspd cannot make $file (status $LASTEXITCODE)"
+        exit 1
+    }
+}
+
 function Trial([int]$Number, [string]$Name, [int]$Pause, [string]$Options) {
     $result = Join-Path $PSScriptRoot "$Name.xml"
     if (Test-Path -LiteralPath $result) { return }
+    if (-not (Test-Path -LiteralPath $file)) { Make }
     if ($Pause -gt 0) { Start-Sleep -Seconds $Pause }
     Write-Host "$Number of @COUNT@: $Name"
     $words = $Options -split ' '
-    $text = & $DiskSpd @words $file
-    if ($LASTEXITCODE -ne 0) {
+    $text = @(& $DiskSpd @words $file)
+    # What Ctrl-C ended begins with that, and has status 0.
+    if ($LASTEXITCODE -ne 0 -or $text[0] -ne '<Results>') {
         Write-Warning "${Name}: diskspd failed with status $LASTEXITCODE"
         $script:failed++
         return
@@ -236,16 +258,13 @@ function Trial([int]$Number, [string]$Name, [int]$Pause, [string]$Options) {
 }
 
 try {
-    Write-Host "making $file"
-    $words = '@MAKE@' -split ' '
-    & $DiskSpd @words $file | Out-Null
-    if ($LASTEXITCODE -ne 0) {
-        Write-Warning "diskspd cannot make $file (status $LASTEXITCODE)"
-        exit 1
-    }
 @STEPS@
 } finally {
-    Remove-Item -LiteralPath $file -ErrorAction SilentlyContinue
+    # After Ctrl-C diskspd holds the file for a moment.
+    for ($i = 0; $i -lt 50 -and (Test-Path -LiteralPath $file); $i++) {
+        Remove-Item -LiteralPath $file -ErrorAction SilentlyContinue
+        if (Test-Path -LiteralPath $file) { Start-Sleep -Milliseconds 200 }
+    }
 }
 if ($failed -gt 0) {
     Write-Warning "$failed of @COUNT@ commands failed: run it again to try these alone"
@@ -258,46 +277,67 @@ const PROMPT: &str = r#"@echo off
 setlocal
 set "here=%~dp0"
 set "folder=%~f1"
-if "%~1"=="" set "folder=%here%."
-if "%DISKSPD%"=="" set "DISKSPD=diskspd.exe"
-set "file=%folder%\@FILE@"
+if "%~1"=="" set "folder=%here%"
+for %%i in ("%folder%\.") do set "folder=%%~fi"
+if not "%folder:~-1%"=="\" set "folder=%folder%\"
+rem Quotes around the name are no part of it.
+if defined DISKSPD set "DISKSPD=%DISKSPD:"=%"
+if not defined DISKSPD if exist "%here%diskspd.exe" set "DISKSPD=%here%diskspd.exe"
+if not defined DISKSPD set "DISKSPD=diskspd.exe"
+set "file=%folder%@FILE@"
 set failed=0
-if not exist "%folder%\" (
-    echo measure.cmd: "%folder%" is no folder: name another 1>&2
+set "ended="
+if not exist "%folder%" (
+    >&2 echo measure.cmd: "%folder%" is no folder: name another
     exit /b 2
 )
 if exist "%file%" (
-    echo measure.cmd: "%file%" is there already: remove it, or name another folder 1>&2
+    >&2 echo measure.cmd: "%file%" is there already, as after a Ctrl-C: remove it, or name another folder
     exit /b 2
 )
-echo making "%file%"
-"%DISKSPD%" @MAKE@ "%file%" >nul
-if %errorlevel% neq 0 (
-    echo measure.cmd: diskspd cannot make "%file%": is diskspd.exe in PATH, or named by DISKSPD? 1>&2
-    if exist "%file%" del "%file%"
-    exit /b 1
-)
 @STEPS@
-del "%file%"
+if exist "%file%" del "%file%"
+if defined ended exit /b %ended%
 if %failed% neq 0 (
-    echo measure.cmd: %failed% of @COUNT@ commands failed: run it again to try these alone 1>&2
+    >&2 echo measure.cmd: %failed% of @COUNT@ commands failed: run it again to try these alone
     exit /b 1
 )
 exit /b 0
 
 rem NUMBER RESULT PAUSE OPTIONS
 :trial
+if defined ended exit /b 0
 if exist "%here%%~2.xml" exit /b 0
+if not exist "%file%" call :make
+if defined ended exit /b 0
 rem A ping each second is a pause that needs no keyboard.
 set /a pings=%~3+1
 if not "%~3"=="0" ping -n %pings% 127.0.0.1 >nul
 echo %~1 of @COUNT@: %~2
 "%DISKSPD%" %~4 "%file%" >"%here%%~2.part"
-if %errorlevel% neq 0 (
-    echo measure.cmd: %~2: diskspd failed, see "%here%%~2.part" 1>&2
+set status=%errorlevel%
+rem What Ctrl-C ended has status 0, too.
+"%SystemRoot%\System32\find.exe" "Interrupted by Ctrl-C" "%here%%~2.part" >nul
+if %errorlevel% equ 0 set status=1
+if %status% neq 0 (
+    >&2 echo measure.cmd: %~2: diskspd failed, see "%here%%~2.part"
     set /a failed+=1
     exit /b 0
 )
 move /y "%here%%~2.part" "%here%%~2.xml" >nul
+exit /b 0
+
+:make
+echo making "%file%"
+"%DISKSPD%" @MAKE@ "%file%" >nul
+set status=%errorlevel%
+if %status% equ 0 exit /b 0
+set ended=1
+if %status% equ 9009 set ended=2
+if %ended% equ 1 (
+    >&2 echo measure.cmd: diskspd cannot make "%file%"
+) else (
+    >&2 echo measure.cmd: there is no "%DISKSPD%": lay it beside this script, or name it by the variable DISKSPD
+)
 exit /b 0
 "#;

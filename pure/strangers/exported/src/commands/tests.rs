@@ -313,3 +313,40 @@ fn a_plans_name_cannot_leave_the_comment_of_a_script() {
         }
     }
 }
+
+/// Each of these was a fault when the script ran under Wine with diskspd 2.2, or would be one in the command prompt of Windows.
+#[test]
+fn the_script_for_the_prompt_calls_labels_it_has_and_keeps_no_result_that_was_ended_early() {
+    let all = put(&plan("[[load]]\nsize = \"1 GiB\"\nqueue_depth = [1, 2]\n"), CommandTool::Diskspd);
+    let script = file(&all, "measure.cmd");
+    let labels: BTreeSet<&str> = script.lines().filter_map(|line| line.strip_prefix(':')).collect();
+    let called: BTreeSet<&str> =
+        script.split("call :").skip(1).map(|rest| rest.split_whitespace().next().unwrap()).collect();
+    assert_eq!(labels, called);
+    let before = |first: &str, then: &str| {
+        let at = |text: &str| script.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+        assert!(at(first) < at(then), "{first} is after {then}");
+    };
+    // Where every result is there, no file is made; and what Ctrl-C ended has the status 0 of one that was not.
+    before("if exist \"%here%%~2.xml\" exit", "call :make");
+    before("\"Interrupted by Ctrl-C\"", "move /y");
+    // Any command that succeeds may set the level of errors anew.
+    for line in script.lines().filter(|line| line.contains("%errorlevel%")) {
+        assert!(line == "set status=%errorlevel%" || line == "if %errorlevel% equ 0 set status=1", "{line}");
+    }
+    // A bracket ends a block, but within quotes.
+    for line in script.lines().filter(|line| line.starts_with("    ")) {
+        let bare: String = line.split('"').step_by(2).collect();
+        assert!(!bare.contains(['(', ')']), "{line}");
+    }
+}
+
+#[test]
+fn the_script_for_powershell_keeps_no_result_that_was_ended_early_and_makes_no_file_for_nothing() {
+    let all = put(&plan("[[load]]\nsize = \"1 GiB\"\nqueue_depth = [1, 2]\n"), CommandTool::Diskspd);
+    let script = file(&all, "measure.ps1");
+    assert!(script.contains("$text[0] -ne '<Results>'"));
+    let (result, make) = (script.find("-LiteralPath $result)").unwrap(), script.find("{ Make }").unwrap());
+    assert!(result < make);
+    assert_eq!(script.matches('{').count(), script.matches('}').count());
+}
