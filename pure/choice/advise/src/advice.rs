@@ -42,6 +42,8 @@ pub struct Advice {
     pub judged: u64,
     /// Whether dearer choices that carry the need by their limits were left out, since enough cheaper ones were simulated.
     pub dearer_left: bool,
+    /// Choices between the rows, by price, that were left out since the rows have enough of the same disk.
+    pub alike_left: usize,
 }
 
 /// What choices are judged by.

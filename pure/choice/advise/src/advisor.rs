@@ -5,13 +5,13 @@ use crate::advice::{
     ScenariosMet,
 };
 use crate::cases::{Case, Scenario, cases, is_averaged, latency_place, reference, scenarios, whole};
-use crate::described::{choice, limit_name};
 use crate::disk_sets::{DiskSet, SetsFor};
 use crate::doubt::AdviceDoubt;
 use crate::judging::ByLimits;
-use crate::machines::{MachineOffer, cost, environment, is_named};
+use crate::machines::{MachineOffer, environment, is_named};
 use crate::market::{AdviseError, Market, PriceRegion, cheapest, lists, one_currency, places, region_prices};
-use crate::miss::{Fix, FixChange, Miss, Shortfall};
+use crate::miss::Miss;
+use crate::misses::MISSES_MAX;
 use crate::need::{Asked, Need};
 use crate::replaying::Stretch;
 use crate::search::{Pair, Search};
@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 /// Rows of an advice by default.
 pub const ROWS_DEFAULT: usize = 5;
 /// Rows with the same disk product at most: further ones differ in the number of disks alone.
-const ROWS_ALIKE_MAX: usize = 2;
+pub const ROWS_ALIKE_MAX: usize = 2;
 /// Choices that are simulated at most.
 const SIMULATED_MAX: usize = 24;
 /// Choices that are simulated at most for a provider that has no row yet.
@@ -33,10 +33,6 @@ const SIMULATED_OF_OTHERS_MAX: usize = 4;
 const PACE_KEPT: f64 = 0.95;
 /// How much of a limit the load may take where the cheapest choices that carry it all miss: they are at the edge of one machine's limits.
 const EDGES: [f64; 4] = [0.9, 0.8, 0.65, 0.5];
-/// Choices that just miss, at most.
-const MISSES_MAX: usize = 3;
-/// A limit that is asked this many times is just missed.
-const JUST_MISSED: f64 = 1.25;
 /// Seconds of a month of 730 hours, as prices count them.
 const MONTH_S: f64 = 2_628_000.0;
 /// Multiples of the need whose price is looked up.
@@ -71,13 +67,13 @@ pub(crate) struct Posed<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) cases: Vec<Case>,
     pub(crate) scenarios: Vec<Scenario>,
-    reference: Scenario,
+    pub(crate) reference: Scenario,
     pub(crate) options: &'a AdviceOptions,
-    stock: &'a Stock,
+    pub(crate) stock: &'a Stock,
 }
 
 impl<'a> Posed<'a> {
-    fn new(need: &'a Need, catalog: &'a Catalog, options: &'a AdviceOptions, stock: &'a Stock) -> Self {
+    pub(crate) fn new(need: &'a Need, catalog: &'a Catalog, options: &'a AdviceOptions, stock: &'a Stock) -> Self {
         let cases = cases(need);
         let scenarios = scenarios(cases.len(), options.seed);
         let reference = reference(&scenarios, cases.len(), need.sure);
@@ -85,7 +81,7 @@ impl<'a> Posed<'a> {
         Self { need, catalog, cases, scenarios, reference, options, stock }
     }
 
-    fn judge(&self, slack: f64) -> ByLimits<'_> {
+    pub(crate) fn judge(&self, slack: f64) -> ByLimits<'_> {
         ByLimits {
             catalog: self.catalog,
             draw: self.reference.draw,
@@ -172,13 +168,13 @@ pub fn advise_from(
     let judge = posed.judge(1.0);
     let mut judged = 0;
     let stretch = need.trace.as_deref().and_then(Stretch::of).filter(|_| options.simulate);
-    let Rows { meeting: mut rows, missed: missed_latency, mut dearer_left, cheapest } =
+    let Rows { meeting: mut rows, missed: missed_latency, mut dearer_left, cheapest, mut alike_left } =
         posed.rows(&markets, &judge, stretch.as_ref(), &mut judged);
     for edge in EDGES {
         if !rows.is_empty() || !dearer_left {
             break;
         }
-        Rows { meeting: rows, dearer_left, .. } =
+        Rows { meeting: rows, dearer_left, alike_left, .. } =
             posed.rows(&markets, &posed.judge(edge), stretch.as_ref(), &mut judged);
     }
     let best = rows.first().map(|row| row.price_month.amount);
@@ -197,10 +193,6 @@ pub fn advise_from(
         is_new
     });
     misses.truncate(MISSES_MAX);
-    // A change that costs as much as the first row mends nothing.
-    for miss in &mut misses {
-        miss.fix = miss.fix.take().filter(|fix| best.is_none_or(|best| fix.amount < best * (1.0 - 1e-9)));
-    }
     let unpriced = posed.unpriced(&markets, &judge);
     let staircase = posed.staircase(&places, winner.as_ref());
     let curve = posed.curve(&markets);
@@ -221,6 +213,7 @@ pub fn advise_from(
         doubts: doubts(need),
         judged,
         dearer_left,
+        alike_left,
         lists,
         regions: region_prices(&markets, cheapest),
     })
@@ -236,6 +229,8 @@ struct Rows {
     dearer_left: bool,
     /// Of each market the cheapest by limits.
     cheapest: Vec<Option<Pair>>,
+    /// Those that were left out since the rows have enough of the same disk.
+    alike_left: usize,
 }
 
 impl Posed<'_> {
@@ -247,7 +242,7 @@ impl Posed<'_> {
         let mut next: Vec<Option<Pair>> = searches.iter_mut().map(Iterator::next).collect();
         let first = next.clone();
         let mut alike: Vec<(String, usize)> = Vec::new();
-        let mut simulated = 0;
+        let (mut simulated, mut alike_left) = (0, 0);
         let recorded = stretch.and_then(Stretch::recorded);
         while rows.len() < self.options.rows && simulated < SIMULATED_MAX {
             let cheapest = (0..next.len()).filter_map(|index| next[index].map(|pair| (pair.price, index, pair))).min();
@@ -257,6 +252,7 @@ impl Posed<'_> {
             let set = &market.sets[pair.set];
             let is_like = |known: &&mut (String, usize)| known.0 == set.sku;
             if alike.iter_mut().find(is_like).is_some_and(|(_, count)| *count >= ROWS_ALIKE_MAX) {
+                alike_left += 1;
                 continue;
             }
             let candidate = self.candidate(market, set, &market.machines.priced[pair.machine], stretch);
@@ -292,125 +288,7 @@ impl Posed<'_> {
         rows.sort_by(|a, b| a.price_month.amount.total_cmp(&b.price_month.amount));
         *judged += searches.iter().map(|search| search.judged).sum::<u64>();
         let dearer_left = simulated == SIMULATED_MAX && next.iter().any(Option::is_some);
-        Rows { meeting: rows, missed, dearer_left, cheapest: first }
-    }
-
-    /// A choice that carries the need by its limits and misses its latency.
-    fn missed_latency(&self, recorded: Option<&ReplayedFigures>, candidate: Candidate) -> Option<Miss> {
-        if let Some((pace, replayed)) = slower(recorded, &candidate).filter(|_| self.need.keeps_pace) {
-            let seen = Shortfall::RecordedPace { pace, replayed: replayed.clone() };
-            return Some(Miss { candidate, seen, by: 1.0 / pace.max(1e-9), fix: None });
-        }
-        let (latency, objective) = (candidate.latency_ns.filter(|_| !candidate.meets)?, self.need.objective_ns()?);
-        let broken = candidate.replayed.iter().filter(|found| found.keeps == Some(false));
-        // Where these break it, random arrivals keep it, and the requests as they were recorded do not.
-        let (ns, seen) = match broken.min_by_key(|found| found.p99_ns.middle) {
-            Some(best) => (best.p99_ns.middle, Shortfall::RecordedLatency { replayed: best.clone() }),
-            None => (latency.p99_high, Shortfall::Latency { latency_ns: latency, scenarios: candidate.scenarios }),
-        };
-        Some(Miss { candidate, seen, by: ns as f64 / objective.max(1) as f64, fix: None })
-    }
-
-    /// The cheapest choices whose limits are asked a little too much.
-    fn just_missing(&self, markets: &[Market], judge: &ByLimits<'_>, best: Option<f64>, judged: &mut u64) -> Vec<Miss> {
-        let relaxed = self.judge(JUST_MISSED);
-        let mut found: Vec<(u128, &Market, &DiskSet, &MachineOffer)> = Vec::new();
-        for market in markets {
-            let mut search = Search::new(&market.sets, &market.machines.priced, &relaxed);
-            let mut products: Vec<&str> = Vec::new();
-            for pair in search.by_ref() {
-                let is_cheaper = best.is_none_or(|best| (pair.price as f64) < best * 1e9 * (1.0 - 1e-9));
-                if !is_cheaper || products.len() >= MISSES_MAX {
-                    break;
-                }
-                let (set, machine) = (&market.sets[pair.set], &market.machines.priced[pair.machine]);
-                let is_missing =
-                    !crate::search::Judge::set_could(judge, set) || !crate::search::Judge::carries(judge, set, machine);
-                if is_missing && !products.contains(&set.sku.as_str()) {
-                    products.push(&set.sku);
-                    found.push((pair.price, market, set, machine));
-                }
-            }
-            *judged += search.judged;
-        }
-        // Of several regions the cheapest shows it.
-        found.sort_by_key(|(price, ..)| *price);
-        let mut products: Vec<&str> = Vec::new();
-        found.retain(|(_, _, set, _)| {
-            let is_new = !products.contains(&set.sku.as_str());
-            products.push(&set.sku);
-            is_new
-        });
-        let cheapest = found.into_iter().take(MISSES_MAX);
-        cheapest.filter_map(|(_, market, set, machine)| self.miss(market, judge, set, machine)).collect()
-    }
-
-    /// The cheapest choice whose limits carry the need, and whose disks are too slow for its latency.
-    fn too_slow(&self, markets: &[Market], best: Option<f64>, judged: &mut u64) -> Option<Miss> {
-        let mut judge = self.judge(1.0);
-        judge.fast_only = false;
-        let mut found: Option<(u128, Candidate)> = None;
-        for market in markets {
-            let mut search = Search::new(&market.sets, &market.machines.priced, &judge);
-            let is_cheaper = |pair: &Pair| {
-                best.is_none_or(|best| (pair.price as f64) < best * 1e9)
-                    && found.as_ref().is_none_or(|(price, _)| pair.price < *price)
-            };
-            let slow = search.by_ref().take_while(is_cheaper).find(|pair| !market.sets[pair.set].is_fast_enough);
-            *judged += search.judged;
-            if let Some(pair) = slow {
-                let (set, machine) = (&market.sets[pair.set], &market.machines.priced[pair.machine]);
-                found = Some((pair.price, self.candidate(market, set, machine, None)));
-            }
-        }
-        found.and_then(|(_, candidate)| self.missed_latency(None, candidate))
-    }
-
-    fn miss(&self, market: &Market, judge: &ByLimits<'_>, set: &DiskSet, machine: &MachineOffer) -> Option<Miss> {
-        use crate::search::Judge as _;
-        let case = &self.cases[self.reference.case];
-        let all = judge.stations(set, machine);
-        let flow = case.peak_flow(set.layout);
-        let (station, used) = all
-            .iter()
-            .flat_map(|station| station.used(flow).into_iter().flatten().map(move |used| (station, used)))
-            .max_by(|a, b| a.1.share.total_cmp(&b.1.share))?;
-        let candidate = self.described(market, set, machine, None);
-        let (of, figure) = (station.who.clone(), station.figure(used.is_bytes));
-        let seen = if case.is_steady {
-            Shortfall::Limit { limit: limit_name(station, &used), used: used.share, of, figure }
-        } else {
-            let result = case.day(set.layout).result(&all, 1.0);
-            let short_share = result.short;
-            match result.burst_ends {
-                Some((ends_s, of)) => Shortfall::Burst { short_share, ends_s, of },
-                None => Shortfall::Time { short_share, of, figure },
-            }
-        };
-        // The cheapest machine for the same disks, and the cheapest disks for the same machine.
-        let other_machine = (judge.set_could(set))
-            .then(|| market.machines.priced.iter().find(|other| other.takes(set) && judge.carries(set, other)))
-            .flatten()
-            .map(|other| {
-                let change = FixChange::Machine { to: other.name.clone(), from: machine.name.clone() };
-                (cost(set.price).saturating_add(cost(other.total)), set.is_estimated || other.is_estimated, change)
-            });
-        let other_set = market
-            .sets
-            .iter()
-            .filter(|other| {
-                other.price.is_some() && machine.takes(other) && judge.set_could(other) && judge.carries(other, machine)
-            })
-            .min_by_key(|other| cost(other.price))
-            .map(|other| {
-                let change = FixChange::Disks { to: choice(other), from: choice(set) };
-                let estimated = other.is_estimated || machine.is_estimated;
-                (cost(other.price).saturating_add(cost(machine.total)), estimated, change)
-            });
-        let fix = (other_machine.into_iter().chain(other_set))
-            .min_by_key(|(price, ..)| *price)
-            .map(|(price, estimated, change)| Fix { change, amount: price as f64 / 1e9, estimated });
-        Some(Miss { candidate, seen, by: used.share, fix })
+        Rows { meeting: rows, missed, dearer_left, cheapest: first, alike_left }
     }
 
     /// Choices of which something has no price, by the part that is known: of each disk product and each machine without a price
@@ -454,7 +332,8 @@ impl Posed<'_> {
         candidates.map(|(_, index, set, machine)| self.candidate(&markets[index], set, machine, None)).collect()
     }
 
-    /// What more and less of the need cost, by limits.
+    /// What more and less of the need cost, by limits. What carries more carries the need as well: it costs no less than the first row,
+    /// and what does by limits was simulated before that row, and missed.
     fn staircase(&self, places: &[PriceRegion], winner: Option<&Candidate>) -> Vec<PriceStep> {
         let step = |times: f64| {
             let need = scaled(self.need, times);
@@ -465,7 +344,8 @@ impl Posed<'_> {
             };
             let wanted = |place: &&PriceRegion| winner.is_none_or(|winner| is_there(winner, place));
             let markets = posed.markets(places.iter().filter(wanted));
-            PriceStep { times, cheapest: cheapest(&markets, &posed.judge(1.0)) }
+            let least = winner.filter(|_| times > 1.0).map(|winner| winner.price_month.amount);
+            PriceStep { times, cheapest: cheapest(&markets, &posed.judge(1.0), least) }
         };
         STEPS.into_iter().map(step).collect()
     }
@@ -478,13 +358,13 @@ impl Posed<'_> {
         let point = |short: f64| {
             let mut judge = self.judge(1.0);
             judge.time_met = Ratio::ppm(((1.0 - short) * 1e6).round() as u32).unwrap_or(Ratio::ONE);
-            CurvePoint { short_share: short, cheapest: cheapest(markets, &judge) }
+            CurvePoint { short_share: short, cheapest: cheapest(markets, &judge, None) }
         };
         SHORT.into_iter().map(point).collect()
     }
 
     /// A choice, judged in every scenario, and by the recorded requests if there are any.
-    fn candidate(
+    pub(crate) fn candidate(
         &self,
         market: &Market,
         set: &DiskSet,
@@ -507,7 +387,10 @@ impl Posed<'_> {
 
 /// A row on which the recorded requests come slower than they did, each after the answer that it waited for: its pace over theirs, and
 /// what they meet there. Commits wait for flushes, so that their rate is the pace where there is one.
-fn slower<'c>(recorded: Option<&ReplayedFigures>, candidate: &'c Candidate) -> Option<(f64, &'c ReplayedFigures)> {
+pub(crate) fn slower<'c>(
+    recorded: Option<&ReplayedFigures>,
+    candidate: &'c Candidate,
+) -> Option<(f64, &'c ReplayedFigures)> {
     let there = candidate.replayed.iter().find(|found| found.by == RequestTiming::Answers)?;
     let pace = there.pace_over(recorded?);
     (pace < PACE_KEPT).then_some((pace, there))
@@ -525,7 +408,7 @@ fn regret(candidates: &mut [Candidate]) {
 }
 
 /// So many times the requests of a need.
-fn scaled(need: &Need, times: f64) -> Need {
+pub(crate) fn scaled(need: &Need, times: f64) -> Need {
     let asked = match &need.asked {
         Asked::Steady(rates) => Asked::Steady(rates.times(times)),
         Asked::Recorded(demand) => {

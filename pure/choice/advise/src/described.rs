@@ -139,7 +139,12 @@ impl Posed<'_> {
         let share = |used: &crate::flow::Used| {
             if case.is_steady { used.share } else { used.share_in_burst.max(used.share * lasting) }
         };
-        all.sort_by(|a, b| share(&b.1).total_cmp(&share(&a.1)));
+        // At the rate that a limit allows for good its credits are not spent: another limit of that rate is the one.
+        let place = |(station, used): &(Station, crate::flow::Used)| {
+            let is_spent = limit_name(station, used) == Limit::BurstExhausted.name();
+            share(used) * if is_spent { 1.0 - 1e-9 } else { 1.0 }
+        };
+        all.sort_by(|a, b| place(b).total_cmp(&place(a)));
         let bound = |(station, used): &(Station, crate::flow::Used)| {
             let share = share(used).max(1e-9);
             Bound {

@@ -12,11 +12,13 @@ mod disk_sets;
 mod doubt;
 mod environment_text;
 mod exactness;
+mod filters;
 mod flow;
 mod judging;
 mod machines;
 mod market;
 mod miss;
+mod misses;
 mod need;
 mod need_file;
 mod need_words;
@@ -33,15 +35,16 @@ pub use advice::{
     NotLookedAt, PriceMonth, PriceStep, PricedItem, PricedPart, RegionPrice, ReplayedFigures, ReplayedRange,
     RequestTiming, ScenariosMet, SumKnown, VolumeChoice,
 };
-pub use advisor::{AdviceOptions, ROWS_DEFAULT, advise, advise_from};
+pub use advisor::{AdviceOptions, ROWS_ALIKE_MAX, ROWS_DEFAULT, advise, advise_from};
 pub use doubt::{AdviceDoubt, AdviceDoubtCode, EstimatedItem};
 pub use exactness::{PairCheck, check_against_every_pair};
+pub use filters::{Filter, unmatched_filter};
 pub use loadline_demand::AtLimit;
 pub use market::AdviseError;
 pub use miss::{Fix, FixChange, Miss, Shortfall};
 pub use need::{
     Asked, DISKS_DEFAULT, EVERY_REGION, Need, OS_DISK_DEFAULT, Rates, SURE_DEFAULT, TIME_MET_DEFAULT, Wanted,
-    objective_words,
+    limit_words, objective_words,
 };
 pub use need_file::{BLOCK_DEFAULT, NEED_SCHEMA, NeedFile, NeedNumbers, READS_DEFAULT, is_need};
 pub use need_words::{NEED_NAME, NO_LATENCY, NeedWords, architecture, iops, os_disk};

@@ -51,6 +51,13 @@ pub(crate) struct MachinesSold {
     notes: Vec<NotLookedAt>,
 }
 
+impl MachinesSold {
+    /// Whether none is left.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
 /// The same at the prices of a region.
 pub(crate) struct Machines {
     /// With a price, the cheapest first.

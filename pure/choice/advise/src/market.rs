@@ -130,11 +130,12 @@ impl Market {
     }
 }
 
-/// The cheapest by limits.
-pub(crate) fn cheapest(markets: &[Market], judge: &ByLimits<'_>) -> Cheapest {
+/// The cheapest by limits of those that cost no less than `least`.
+pub(crate) fn cheapest(markets: &[Market], judge: &ByLimits<'_>, least: Option<f64>) -> Cheapest {
     let mut best: Option<(Pair, &Market)> = None;
+    let costs_enough = |pair: &Pair| least.is_none_or(|least| pair.price as f64 >= least * 1e9 * (1.0 - 1e-9));
     for market in markets {
-        let first = Search::new(&market.sets, &market.machines.priced, judge).next();
+        let first = Search::new(&market.sets, &market.machines.priced, judge).find(costs_enough);
         if let Some(pair) = first.filter(|pair| best.is_none_or(|(best, _)| pair.price < best.price)) {
             best = Some((pair, market));
         }

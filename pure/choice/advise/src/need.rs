@@ -191,7 +191,26 @@ impl Need {
 #[must_use]
 pub fn objective_words(objective: Objective) -> String {
     match objective.of {
-        LatencyFigure::Mean => format!("a mean of {}", objective.limit),
-        other => format!("{} of {}", other.words(), objective.limit),
+        LatencyFigure::Mean => format!("a mean of {}", limit_words(objective.limit)),
+        other => format!("{} of {}", other.words(), limit_words(objective.limit)),
+    }
+}
+
+/// A latency as it was typed, in the unit that suits it: "10 ms", "1.95 ms".
+#[must_use]
+pub fn limit_words(limit: Duration) -> String {
+    let exact = limit.to_string();
+    let value = exact.split(' ').next().and_then(|number| number.parse::<u64>().ok());
+    if value.is_some_and(|value| value >= 1_000) { limit.human() } else { exact }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_printed_in_the_unit_that_suits_it() {
+        let words = |us: u64| limit_words(Duration::from_us(us));
+        assert_eq!([words(10_000), words(1_950), words(500)], ["10 ms", "1.95 ms", "500 us"]);
     }
 }

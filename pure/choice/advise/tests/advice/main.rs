@@ -3,6 +3,7 @@
 mod days;
 mod drawn_needs;
 mod exactness;
+mod misses;
 mod scripts;
 mod set_ups;
 
