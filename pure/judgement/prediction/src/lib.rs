@@ -18,6 +18,7 @@ mod reach;
 mod rows;
 mod saving;
 mod trial;
+mod volume_limit;
 mod volumes;
 
 pub use bursts::BurstWatch;
@@ -35,4 +36,5 @@ pub use trial::{
     Going, INTERVALS_MAX, Predicted, PredictionError, Progress, Putting, SIZE_DEFAULT, account, check, fit, for_draw,
     is_filled, predict, predict_together,
 };
+pub use volume_limit::{VolumeLimit, volume_limit};
 pub use volumes::{VolumeUnknown, volume_facts, volume_names};
