@@ -2,9 +2,12 @@
 
 use crate::command::options;
 use crate::text::{BuyQuestion, PageAnswer, Problem, Word};
-use loadline_advise::{Advice, AdviceOptions, AdviseError, Need, NeedWords, Stock, advise, advise_from};
+use loadline_advise::{
+    Advice, AdviceOptions, AdviseError, Candidate, Filter, Need, NeedWords, Stock, advise, advise_from,
+    unmatched_filter,
+};
 use loadline_catalog::{Catalog, CommitmentTerm, Currency, Discount, PaidTerms};
-use loadline_report::{advice_body, advice_document};
+use loadline_report::{PageWishes, advice_body, advice_document};
 use loadline_units::Bytes;
 use serde_json::Value as Json;
 
@@ -12,6 +15,12 @@ use serde_json::Value as Json;
 pub(crate) const BUY: &str = "buy";
 /// The field that is no option of the command: it is read off the rows.
 const BUDGET: &str = "budget";
+/// More than this no volume on sale holds, however many its disks are.
+const SIZE_MAX: Bytes = Bytes::gib(4 << 20);
+/// And more requests per second than this none carries.
+const IOPS_MAX: f64 = 100e6;
+/// Storages that the other question takes from an answer.
+const SIDES_MAX: usize = 2;
 
 /// The words of a question, read.
 #[derive(Debug, Default)]
@@ -29,6 +38,17 @@ pub(crate) struct Paying {
 }
 
 impl Paying {
+    /// "by the hour, without a commitment".
+    fn words(&self) -> String {
+        let terms = match self.terms.commitment {
+            None => "by the hour, without a commitment",
+            Some(CommitmentTerm::OneYear) => "with a commitment of one year for the machine, paid monthly",
+            Some(CommitmentTerm::ThreeYears) => "with a commitment of three years for the machine, paid monthly",
+        };
+        let discounts = if self.terms.discounts.is_empty() { "" } else { ", less your discounts" };
+        format!("{terms}{discounts}")
+    }
+
     /// The catalog with these terms.
     fn over(&self, catalog: &Catalog) -> Catalog {
         let mut catalog = catalog.clone();
@@ -44,6 +64,8 @@ fn said(words: &[Word]) -> Result<Said, Vec<Problem>> {
     let mut problems = Vec::new();
     for (field, typed) in words {
         let taken = match field.as_str() {
+            // Of boxes none is ticked.
+            "provider" if typed.is_empty() => Err("tick one provider at least".to_owned()),
             BUDGET => amount(typed).map(|amount| said.budget = Some(amount)),
             "currency" => currency(typed).map(|currency| said.paying.currency = Some(currency)),
             "commit" => commitment(typed).map(|term| said.paying.terms.commitment = Some(term)),
@@ -82,6 +104,15 @@ fn posed(words: &[Word]) -> Result<(Said, Need), Vec<Problem>> {
     if need.size == Bytes::ZERO {
         return Err(vec![Problem::of("size", "write how much it must hold")]);
     }
+    if need.size_in_the_end() > SIZE_MAX {
+        return Err(vec![Problem::of(
+            "size",
+            "no volume on sale holds so much: write 4,096 TiB at most, growth included",
+        )]);
+    }
+    if said.need.numbers.iops.is_some_and(|iops| iops.get() as f64 > IOPS_MAX) {
+        return Err(vec![Problem::of("iops", "no storage on sale does so many: write 100,000,000 at most")]);
+    }
     Ok((said, need))
 }
 
@@ -107,7 +138,7 @@ pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) 
         Ok(posed) => posed,
         Err(problems) => return PageAnswer::refused(BUY, problems),
     };
-    let has_objective = need.objective.is_some();
+    let objective = need.objective;
     if !simulate {
         need.objective = None;
     }
@@ -115,24 +146,43 @@ pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) 
     if said.paying != paid.paying {
         *paid = Paid { catalog: said.paying.over(listed), paying: said.paying, stock: Stock::default() };
     }
-    let advice = match advise_from(&paid.stock, &need, &paid.catalog, &options_of_advice) {
+    let mut advice = match advise_from(&paid.stock, &need, &paid.catalog, &options_of_advice) {
         Ok(advice) => advice,
         Err(error) => return PageAnswer::refused(BUY, vec![refused(&error)]),
     };
-    let of_command: Vec<Word> = question
-        .words
-        .iter()
-        .filter(|(field, _)| field != BUDGET && (simulate || has_objective || field != "p99"))
-        .cloned()
-        .collect();
+    if advice.candidates.is_empty()
+        && let Some(filter) = unmatched_filter(&need.wanted, &paid.catalog)
+    {
+        return PageAnswer::refused(BUY, vec![unmatched(filter)]);
+    }
+    let of_command: Vec<Word> = question.words.iter().filter(|(field, _)| field != BUDGET).cloned().collect();
+    let values = question.values.then(|| values(&advice));
+    // By limits alone the page says that the latency is still open.
+    advice.judged_by.objective = objective;
+    let paid_words = paid.paying.words();
+    let wishes = PageWishes { budget: said.budget, paid: Some(&paid_words), next: true };
     PageAnswer {
         ask: BUY,
-        html: Some(advice_body(&advice, said.budget)),
+        html: Some(advice_body(&advice, &wishes)),
         command: Some(format!("loadline advise{}", options(&of_command))),
+        note: said.budget.map(|_| "The budget is of this page alone: the command has no option for it.".to_owned()),
         simulates: !simulate,
-        values: question.values.then(|| values(&advice)),
+        sides: advice.candidates.iter().filter_map(side).take(SIDES_MAX).collect(),
+        values,
         ..PageAnswer::default()
     }
+}
+
+/// What is said of a filter that leaves nothing.
+fn unmatched(filter: Filter) -> Problem {
+    let (field, text) = match filter {
+        Filter::Machine => ("machine", "no machine of these providers has this in its name"),
+        Filter::Disk => ("disk", "no disk of these providers has this in its name"),
+        Filter::Architecture => ("arch", "no machine that the other filters leave has this architecture"),
+        Filter::Vcpus => ("vcpus", "no machine that the other filters leave has so many processors"),
+        Filter::Memory => ("memory", "no machine that the other filters leave has so much memory"),
+    };
+    Problem::of(field, text)
 }
 
 fn values(advice: &Advice) -> Json {
@@ -155,18 +205,20 @@ pub(crate) fn sides(words: &[Word], catalog: &Catalog) -> Vec<Vec<Word>> {
     need.objective = None;
     let options = AdviceOptions { simulate: false, ..AdviceOptions::default() };
     let Ok(advice) = advise(&need, catalog, &options) else { return Vec::new() };
-    let side = |row: &loadline_advise::Candidate| {
-        let volume = row.volumes.first()?;
-        let disk = volume.disks.first()?;
-        let word = |field: &str, typed: String| (field.to_owned(), typed);
-        let mut words = vec![word("vm", row.machine.clone()), word("sku", disk.sku.clone())];
-        words.push(word("count", disk.count.to_string()));
-        let number = |field: &str, value: Option<u64>, unit: u64| Some(word(field, (value? / unit).to_string()));
-        words.extend(number("size", disk.size_bytes, 1 << 30));
-        words.extend(number("iops", disk.iops, 1));
-        words.extend(number("throughput", disk.throughput_bytes_per_s, 1_000_000));
-        words.push(word("host-cache", volume.host_cache.clone()));
-        Some(words)
-    };
     advice.candidates.iter().filter_map(side).collect()
+}
+
+/// A row as the words of a storage.
+fn side(row: &Candidate) -> Option<Vec<Word>> {
+    let volume = row.volumes.first()?;
+    let disk = volume.disks.first()?;
+    let word = |field: &str, typed: String| (field.to_owned(), typed);
+    let mut words = vec![word("vm", row.machine.clone()), word("sku", disk.sku.clone())];
+    words.push(word("count", disk.count.to_string()));
+    let number = |field: &str, value: Option<u64>, unit: u64| Some(word(field, (value? / unit).to_string()));
+    words.extend(number("size", disk.size_bytes, 1 << 30));
+    words.extend(number("iops", disk.iops, 1));
+    words.extend(number("throughput", disk.throughput_bytes_per_s, 1_000_000));
+    words.push(word("host-cache", volume.host_cache.clone()));
+    Some(words)
 }

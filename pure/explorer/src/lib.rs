@@ -7,6 +7,8 @@ mod buy;
 mod command;
 mod session;
 mod storage;
+#[cfg(test)]
+mod tests;
 mod text;
 
 pub use session::{CatalogBundle, Session};

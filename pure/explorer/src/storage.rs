@@ -4,9 +4,12 @@ use crate::command::{file, options};
 use crate::text::{PageAnswer, Problem, StorageQuestion, Word};
 use loadline_catalog::{Catalog, Environment};
 use loadline_disk::Fullness;
-use loadline_prediction::{DRAWS_DEFAULT, Initially, Limits, Model, PredictionRow, RowMaker, SweepMethod, models};
+use loadline_document::DocumentError;
+use loadline_prediction::{
+    DRAWS_DEFAULT, Initially, Limits, Model, PredictionRow, RowMaker, SweepMethod, models, volume_limit,
+};
 use loadline_report::frame::prediction_frame;
-use loadline_report::predictions_body;
+use loadline_report::{PredictedSide, predictions_body};
 use loadline_units::Duration;
 use loadline_workload::{Plan, RunCell, run_cells};
 use serde_json::Value as Json;
@@ -25,6 +28,9 @@ const DEPTHS: u32 = 11;
 /// Where the command has its files.
 const FOLDER: &str = "disks";
 const PLAN: &str = "load.toml";
+/// The fields of a load and of a storage.
+const FIELDS: [&str; 12] =
+    ["pattern", "reads", "block", "p99", "vm", "sku", "count", "size", "iops", "throughput", "layout", "host-cache"];
 
 /// A question, read: the load on each of the environments.
 #[derive(Debug)]
@@ -33,6 +39,8 @@ pub(crate) struct Posed {
     environments: Vec<String>,
     cells: Vec<RunCell>,
     models: Vec<Vec<Model>>,
+    /// The environments as the page names them.
+    storage: Vec<PredictedSide>,
     bursts: Fullness,
     objective_ns: Option<u64>,
 }
@@ -44,30 +52,34 @@ impl Posed {
             question.words.iter().find(|(name, _)| name == field).map(|(_, typed)| typed.as_str()).unwrap_or_default()
         };
         let text = plan_text(value("pattern"), value("reads"), value("block"), value("p99"));
-        let plan = Plan::parse(&text, PLAN).map_err(|error| vec![Problem::of("", error.to_string())])?;
+        let plan = Plan::parse(&text, PLAN).map_err(|error| problems_of(&error, ""))?;
         let cells = run_cells(std::slice::from_ref(&plan), &[VOLUME.to_owned()])
             .map_err(|error| vec![Problem::of("", error.to_string())])?
             .cells;
         let objective = value("p99").parse::<Duration>().ok();
+        let bursts = if value("bursts") == "empty" { Fullness::Empty } else { Fullness::Full };
+        let initially = Initially { bursts, ..Initially::default() };
         let (mut environments, mut all, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+        let mut storage = Vec::new();
         for (name, side) in NAMES.iter().zip(&question.sides) {
             let text = environment_text(name, side);
             match Environment::parse(&text, name, catalog) {
                 Ok(environment) => {
-                    all.push(models(&environment, DRAWS_DEFAULT, SEED, Limits::Delivered));
+                    let drawn = models(&environment, DRAWS_DEFAULT, SEED, Limits::Delivered);
+                    let deepest = cells.last().map(|cell| volume_limit(&drawn[0], VOLUME, &cell.spec, initially));
+                    let limit = deepest.and_then(Result::ok).flatten();
+                    storage.push(PredictedSide { name: (*name).to_owned(), what: storage_words(side), limit });
+                    all.push(drawn);
                     environments.push(text);
                 }
-                Err(error) => {
-                    problems.push(Problem::of(format!("{name}.{}", field_of(&error.to_string())), error.to_string()));
-                }
+                Err(error) => problems.extend(problems_of(&error, &format!("{name}."))),
             }
         }
         if !problems.is_empty() {
             return Err(problems);
         }
-        let bursts = if value("bursts") == "empty" { Fullness::Empty } else { Fullness::Full };
         let objective_ns = objective.map(Duration::as_ns);
-        Ok(Self { plan: text, environments, cells, models: all, bursts, objective_ns })
+        Ok(Self { plan: text, environments, cells, models: all, storage, bursts, objective_ns })
     }
 
     fn maker(&self, side: usize, method: SweepMethod) -> RowMaker<'_> {
@@ -101,9 +113,10 @@ impl Posed {
         let json: Option<Json> = values.then(|| prediction_frame(rows).json());
         PageAnswer {
             ask: STORAGE,
-            html: Some(predictions_body(rows, self.objective_ns)),
+            html: Some(predictions_body(rows, &self.storage, self.objective_ns)),
             command: Some(self.command(simulated.is_some())),
             simulates: simulated.is_none(),
+            progress: simulated.map(|row| [row + 1, self.count()]),
             more: simulated.is_some_and(|row| row + 1 < self.count()),
             values: json,
             ..PageAnswer::default()
@@ -125,9 +138,16 @@ impl Posed {
     }
 }
 
-/// A field of a storage that an error is about: what is not found is one of the two names.
-fn field_of(error: &str) -> &'static str {
-    if error.contains("vm:") { "vm" } else { "sku" }
+/// The problems of a text by the fields that it was made of. Their places in that text are of no use to those who typed into a form.
+fn problems_of(error: &DocumentError, before: &str) -> Vec<Problem> {
+    let field = |problem: &loadline_document::Problem| {
+        let key = problem.key.as_deref().unwrap_or_default();
+        let last = key.rsplit('.').next().unwrap_or_default();
+        let name = if last == "host_cache" { "host-cache" } else { last };
+        let is_field = |known: &&&str| **known == name;
+        FIELDS.iter().find(is_field).map_or_else(String::new, |name| format!("{before}{name}"))
+    };
+    error.problems.iter().map(|problem| Problem::of(field(problem), problem.message.clone())).collect()
 }
 
 /// The load as a plan. What is typed stands in quotes, so that the plan's reader judges it.
@@ -145,6 +165,22 @@ fn plan_text(pattern: &str, reads: &str, block: &str, p99: &str) -> String {
         let _ = writeln!(text, "objective = {{ p99 = {} }}", toml_text(p99));
     }
     text
+}
+
+/// Machine and disks in words: "azure/d4s-v5 with 2 x azure/premium-p30, stripe".
+fn storage_words(side: &[Word]) -> String {
+    let value = |field: &str| {
+        side.iter().find(|(name, _)| name == field).map(|(_, typed)| typed.as_str()).filter(|typed| !typed.is_empty())
+    };
+    let count = value("count").unwrap_or("1");
+    let (times, layout) = match count {
+        "1" => (String::new(), String::new()),
+        count => (format!("{count} x "), format!(", {}", value("layout").unwrap_or("stripe"))),
+    };
+    let cache = value("host-cache").filter(|mode| *mode != "none");
+    let cache = cache.map_or_else(String::new, |mode| format!(", host cache {mode}"));
+    let machine = value("vm").map_or_else(String::new, |machine| format!("{machine} with "));
+    format!("{machine}{times}{}{layout}{cache}", value("sku").unwrap_or_default())
 }
 
 /// A storage as an environment.

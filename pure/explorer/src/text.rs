@@ -73,6 +73,12 @@ pub(crate) struct PageAnswer {
     /// What gives the same in a terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
+    /// What the command leaves out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<String>,
+    /// The first choices, each as the words of a storage.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) sides: Vec<Vec<Word>>,
     /// What is wrong; then there is nothing else.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) problems: Vec<Problem>,
@@ -80,6 +86,9 @@ pub(crate) struct PageAnswer {
     pub(crate) simulates: bool,
     /// More rows are there to simulate.
     pub(crate) more: bool,
+    /// How many rows are simulated, and of how many; `None` where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) progress: Option<[usize; 2]>,
     /// The values, as the command's JSON has them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) values: Option<Json>,

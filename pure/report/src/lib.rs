@@ -46,8 +46,8 @@ pub use folder::{Headline, IndexPage, IndexRow, index_pages};
 pub use frame::Moment;
 pub use frame::{csv, frame_csv};
 pub use html::{
-    Comparisons, OtherRole, OtherRun, PagePlace, advice_body, advice_html, chart_svg, html, html_with_answers,
-    predictions_body, results_table, run_page,
+    Comparisons, OtherRole, OtherRun, PagePlace, PageWishes, PredictedSide, advice_body, advice_html, chart_svg, html,
+    html_with_answers, predictions_body, results_table, run_page,
 };
 pub use incidents::incidents_table;
 pub use markdown::markdown;

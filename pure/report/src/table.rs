@@ -57,6 +57,13 @@ impl Field {
     pub fn missing() -> Self {
         Self::both("-", Json::Null)
     }
+    /// A span in ns: for people in the unit that suits it.
+    pub(crate) fn as_span(self) -> Self {
+        match self.exact.as_f64() {
+            Some(ns) => Self { shown: crate::figures::latency(ns), ..self },
+            None => self,
+        }
+    }
     /// In this style, on terminals that have colours.
     pub(crate) const fn styled(mut self, style: Style) -> Self {
         self.style = style;
@@ -163,6 +170,16 @@ impl Table {
     pub fn push(&mut self, row: Vec<Field>) {
         assert_eq!(row.len(), self.columns.len(), "one field for each column");
         self.rows.push(row);
+    }
+    /// With a column more, a field for each row.
+    ///
+    /// # Panics
+    /// Not one field for each row.
+    pub(crate) fn with_column(mut self, column: Column, fields: Vec<Field>) -> Self {
+        assert_eq!(fields.len(), self.rows.len(), "one field for each row");
+        self.columns.push(column);
+        self.rows.iter_mut().zip(fields).for_each(|(row, field)| row.push(field));
+        self
     }
     /// Whether there is nothing to show.
     #[must_use]

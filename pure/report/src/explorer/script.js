@@ -26,12 +26,17 @@
     const { most, at, place } = scale(slider);
     slider.min = 0;
     slider.max = most;
-    const follow = () => { slider.value = place(Number(field.value)); };
+    const speak = () => slider.setAttribute("aria-valuetext", field.value ? [field.value, field.dataset.unit].join(" ").trim() : "none");
+    const follow = () => {
+      slider.value = place(Number(field.value));
+      speak();
+    };
     slider.addEventListener("input", () => {
       field.value = at(Number(slider.value));
       field.dispatchEvent(new Event("input", { bubbles: true }));
     });
     field.addEventListener("input", follow);
+    slider.addEventListener("follow", follow);
     follow();
   };
 
@@ -69,9 +74,7 @@
         if (field.type === "checkbox") field.checked = value === "yes";
         else field.value = value;
       }
-      all(form, "input[type=range]").forEach((slider) => {
-        slider.value = scale(slider).place(Number(slider.parentElement.querySelector("[name]").value));
-      });
+      all(form, "input[type=range]").forEach((slider) => slider.dispatchEvent(new Event("follow")));
     }
   };
   const choose = (ask) => {
@@ -92,7 +95,9 @@
       const form = formsOf(ask)[0];
       const boxes = all(form, "[name=provider]");
       const ticked = boxes.filter((box) => box.checked);
-      const providers = (ticked.length === boxes.length ? [] : ticked).map((box) => ["provider", box.value]);
+      // None ticked is not all of them: an empty name is refused.
+      const some = ticked.length ? ticked.map((box) => box.value) : [""];
+      const providers = (ticked.length === boxes.length ? [] : some).map((name) => ["provider", name]);
       return { ask, words: [...words(form), ...providers], today: today() };
     }
     const sides = forms().filter((form) => form.dataset.side && !form.hidden);
@@ -119,14 +124,15 @@
   const say = (ask, text) => { by(`${ask}-state`).textContent = text; };
   const mark = (ask, problems) => {
     for (const form of formsOf(ask)) {
+      all(form, ".problem").forEach((note) => note.remove());
       for (const field of fields(form)) {
-        const found = (problems || []).find((problem) => problem.field === prefix(form) + field.name);
-        const holder = field.closest("label") || field.parentElement;
-        const old = holder.querySelector(".problem");
-        if (old) old.remove();
+        const found = problems.find((problem) => problem.field === prefix(form) + field.name);
         field.removeAttribute("aria-invalid");
         if (!found) continue;
         field.setAttribute("aria-invalid", "true");
+        // Boxes of one name have their note once.
+        const holder = field.closest("fieldset") || field.closest("label");
+        if (holder.querySelector(".problem")) continue;
         const note = document.createElement("span");
         note.className = "problem";
         note.textContent = found.text;
@@ -134,19 +140,49 @@
       }
     }
   };
+  // An answer that is not to what stands in the form is dim, and cannot be copied.
+  const setOld = (ask, isOld) => {
+    by(`${ask}-answer`).classList.toggle("stale", isOld);
+    by(`${ask}-command`).classList.toggle("stale", isOld);
+    all(by(ask), "[data-copy], [data-link]").forEach((button) => { button.disabled = isOld; });
+  };
+  let ticking = 0;
+  const follow = (ask, progress) => {
+    clearInterval(ticking);
+    by(`${ask}-progress`).textContent = progress ? `${progress[0]} of ${progress[1]} rows so far.` : "";
+  };
+  const count = (ask) => {
+    const since = Date.now();
+    clearInterval(ticking);
+    ticking = setInterval(() => { by(`${ask}-progress`).textContent = `${Math.round((Date.now() - since) / 1000)} s so far.`; }, 1000);
+  };
+  let sides = [];
   const heard = ({ turn: of, answer, over }, simulated) => {
     if (simulated && over) isBusy = false;
     if (of !== turn) return;
     const ask = answer.ask;
-    mark(ask, answer.problems);
-    by(`${ask}-answer`).classList.remove("stale");
+    const problems = answer.problems || [];
+    mark(ask, problems);
+    setOld(ask, problems.length > 0);
     if (answer.html) by(`${ask}-answer`).innerHTML = answer.html;
-    if (answer.command) by(`${ask}-command`).textContent = answer.command;
+    if (answer.command) {
+      by(`${ask}-command`).textContent = answer.command;
+      by(`${ask}-note`).textContent = answer.note || "";
+    }
+    if (answer.sides) {
+      sides = answer.sides;
+      by("take").disabled = false;
+    }
     document.body.dataset.answered = `${simulated ? "simulated" : "limits"} ${of}`;
-    const general = (answer.problems || []).filter((problem) => !problem.field).map((problem) => problem.text);
-    if (general.length || (answer.problems || []).length) say(ask, general.join("; ") || "A field has no value that can be: see it in red.");
-    else if (!simulated && answer.simulates) say(ask, "By limits. Latencies are being simulated …");
-    else if (simulated && !over) say(ask, "Latencies are being simulated …");
+    const general = problems.filter((problem) => !problem.field).map((problem) => problem.text);
+    follow(ask, simulated && !over ? answer.progress : null);
+    if (problems.length) {
+      const why = general.join("; ") || "A field has no value that can be: see it in red";
+      say(ask, `${why}.${by(`${ask}-answer`).innerHTML ? " The answer below is to the question before." : ""}`);
+    } else if (!simulated && answer.simulates) {
+      say(ask, "By limits alone, so far. Latencies are being simulated: until then it is open whether a p99 is kept.");
+      if (ask === "buy") count(ask);
+    } else if (simulated && !over) say(ask, "Latencies are being simulated …");
     else say(ask, simulated ? "By simulation." : "By limits.");
     if (!simulated && answer.simulates) {
       if (isBusy) {
@@ -224,6 +260,23 @@
       renew();
     }, true);
   };
+  // The storages of the other question's first choices, under the same load.
+  by("take").addEventListener("click", () => {
+    const wanted = formsOf("buy")[0];
+    const load = formsOf("storage")[0];
+    for (const name of ["reads", "block", "p99"]) load.querySelector(`[name=${name}]`).value = wanted.querySelector(`[name=${name}]`).value;
+    load.querySelector("[name=pattern]").value = wanted.querySelector("[name=sequential]").checked ? "sequential" : "random";
+    load.querySelector("[name=two]").checked = sides.length > 1;
+    all(load, "input[type=range]").forEach((slider) => slider.dispatchEvent(new Event("follow")));
+    all(document, "form[data-side]").forEach((form, place) => {
+      const side = new Map(sides[place] || sides[0]);
+      for (const field of fields(form)) {
+        const empty = field.options ? field.options[0].value : "";
+        field.value = side.has(field.name) ? side.get(field.name) : empty;
+      }
+    });
+    renew();
+  });
   document.addEventListener("input", (event) => { if (event.target.name) renew(); });
   document.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("hashchange", () => {
@@ -243,15 +296,26 @@
       if (event.key === "ArrowLeft" || event.key === "ArrowRight") go(tab() === "buy" ? "storage" : "buy");
     });
   });
-  all(document, "[data-copy]").forEach((button) => button.addEventListener("click", async () => {
-    const text = by(button.dataset.copy).textContent;
+  const put = async (button, text, what) => {
+    const label = button.dataset.label || button.textContent;
+    button.dataset.label = label;
     try {
       await navigator.clipboard.writeText(text);
       button.textContent = "Copied";
     } catch {
-      getSelection().selectAllChildren(by(button.dataset.copy));
+      getSelection().selectAllChildren(what);
       button.textContent = "Selected: copy it with the keyboard";
     }
+    setTimeout(() => { button.textContent = label; }, 2000);
+  };
+  all(document, "[data-copy]").forEach((button) => button.addEventListener("click", () => {
+    const what = by(button.dataset.copy);
+    put(button, what.textContent, what);
+  }));
+  all(document, "[data-link]").forEach((button) => button.addEventListener("click", () => {
+    const shown = by(button.dataset.link);
+    shown.textContent = location.href;
+    put(button, location.href, shown);
   }));
   begin().catch((error) => failed(error.message));
 })();

@@ -86,7 +86,11 @@ impl Frame {
         };
         let mut table = Table::new(&columns.iter().map(printed).collect::<Vec<_>>());
         for row in 0..self.rows {
-            table.push(columns.iter().map(|(column, _)| column.values.field(row)).collect());
+            let shown = |(column, _): &(&FrameColumn, _)| {
+                let field = column.values.field(row);
+                if column.name.ends_with("_ns") { field.as_span() } else { field }
+            };
+            table.push(columns.iter().map(shown).collect());
         }
         table
     }

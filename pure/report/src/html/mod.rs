@@ -15,9 +15,9 @@ mod side_by_side;
 mod table;
 mod traits;
 
-pub use advice::{advice_body, advice_html};
+pub use advice::{PageWishes, advice_body, advice_html};
 pub use beside::{OtherRole, OtherRun, PagePlace};
-pub use predictions::predictions_body;
+pub use predictions::{PredictedSide, predictions_body};
 
 use crate::answer::RunAnswer;
 use crate::comparison::comparison_answer;

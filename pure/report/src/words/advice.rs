@@ -13,7 +13,7 @@ use crate::table::{Column, Field, Table};
 use crate::verdict_line::{About, VerdictLine};
 use loadline_advise::{
     Advice, AdviceDoubt, AdviceDoubtCode, Candidate, Cheapest, CurvePoint, NotLookedAt, PriceStep, PricedPart,
-    RegionPrice, ReplayedFigures, RequestTiming, SumKnown, VolumeChoice, objective_words, request_size,
+    RegionPrice, ReplayedFigures, RequestTiming, SumKnown, VolumeChoice, limit_words, objective_words, request_size,
 };
 use loadline_record::VOLUME_DEFAULT;
 use loadline_units::Duration;
@@ -127,7 +127,7 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
         say(About::Cheaper, missed(miss, advice.judged_by.objective, Some(winner)));
     }
     if let Some(step) = advice.staircase.iter().find(|step| (step.times - 1.1).abs() < 1e-9) {
-        say(About::TenPercentMore, more(&step.cheapest, winner));
+        say(About::TenPercentMore, by_limits(advice, more(&step.cheapest, winner)));
     }
     let half = advice.staircase.iter().find(|step| (step.times - 0.5).abs() < 1e-9);
     let half = half.map(|step| &step.cheapest);
@@ -137,12 +137,15 @@ fn all_lines(advice: &Advice) -> Vec<VerdictLine> {
         if saved >= 0.1 && winner.replayed.is_empty() {
             say(
                 About::ForTests,
-                format!(
-                    "Half the need costs {} less: {}, {} {}.",
-                    percent(saved),
-                    cheapest.choice.as_deref().unwrap_or_default(),
-                    cheapest.amount_words().unwrap_or_default(),
-                    winner.price_month.currency
+                by_limits(
+                    advice,
+                    format!(
+                        "Half the need costs {} less: {}, {} {}.",
+                        percent(saved),
+                        cheapest.choice.as_deref().unwrap_or_default(),
+                        cheapest.amount_words().unwrap_or_default(),
+                        winner.price_month.currency
+                    ),
                 ),
             );
         }
@@ -213,10 +216,11 @@ fn same_requests(advice: &Advice, winner: &Candidate) -> Option<String> {
 
 /// "9,000 IOPS of 8 KiB, 70 % reads (73.7 MB/s) on 500 GiB; p99 of 10 ms."
 fn whole_need(advice: &Advice) -> String {
-    let objective = match advice.judged_by.objective {
-        _ if !advice.judged_by.simulated => "limits alone were judged, no latency".to_owned(),
-        Some(found) => objective_words(found),
-        None => "no latency to keep".to_owned(),
+    let objective = match (advice.judged_by.objective, advice.judged_by.simulated) {
+        (None, false) => "limits alone were judged, no latency".to_owned(),
+        (Some(found), false) => format!("limits alone are judged so far, not yet the {}", objective_words(found)),
+        (Some(found), true) => objective_words(found),
+        (None, true) => "no latency to keep".to_owned(),
     };
     let rate = loadline_units::ByteRate::per_second(advice.need.throughput_bytes_per_s.round() as u64);
     let rate = rate.map_or_else(String::new, |rate| format!(" ({})", loadline_catalog::rate_text(rate)));
@@ -241,13 +245,32 @@ fn met(advice: &Advice, winner: &Candidate) -> String {
             span(found.p99_high as f64)
         )
     });
-    let limit = objective.map(|found| format!(", {} allowed", found.limit));
+    let limit = objective.map(|found| format!(", {} allowed", limit_words(found.limit)));
     let random = if winner.replayed.is_empty() { "" } else { " for requests at random times of the busiest second" };
     let scenarios = format!("met in {} of {} scenarios", winner.scenarios.met, winner.scenarios.of);
     match latency {
         Some(latency) => format!("{}{random}{}; {scenarios}.", capital(&latency), limit.unwrap_or_default()),
-        None => format!("{}.", capital(&scenarios)),
+        None if advice.judged_by.simulated => format!("{}.", capital(&scenarios)),
+        None => {
+            let open = objective.map(|found| format!(" Whether it keeps a {} is still open.", objective_words(found)));
+            format!("By its limits alone, {scenarios}.{}", open.unwrap_or_default())
+        }
     }
+}
+
+/// How shares of the need were judged if the need itself has a latency to keep: "By limits, ".
+fn by_limits(advice: &Advice, sentence: String) -> String {
+    if !judges_latency(advice) {
+        return sentence;
+    }
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|first| first.to_lowercase().to_string());
+    format!("By limits, {}{}", first.unwrap_or_default(), letters.as_str())
+}
+
+/// Whether rows must keep a latency in simulation, which other shares of the need are not simulated for.
+pub(crate) const fn judges_latency(advice: &Advice) -> bool {
+    advice.judged_by.simulated && advice.judged_by.objective.is_some()
 }
 
 fn more(cheapest: &Cheapest, winner: &Candidate) -> String {
@@ -421,10 +444,18 @@ pub fn advice_sections(advice: &Advice) -> Vec<(&'static str, Vec<String>)> {
         format!("{}: {} ({})", row.words(), row.price_words(), missing.join("; "))
     };
     sections.push(("Without a complete price", advice.unpriced.iter().map(unpriced).collect()));
-    sections.push(("The cheapest of each region, by limits, a month", region_lines(&advice.regions)));
+    // Disks that are too slow by themselves are left out; what queues take beyond that is not simulated for these.
+    let (regions, shares) = if judges_latency(advice) {
+        (
+            "The cheapest of each region, by limits, on disks fast enough for the latency, a month",
+            "What more and less of the need costs a month, by limits, on disks fast enough for the latency",
+        )
+    } else {
+        ("The cheapest of each region, by limits, a month", "What more and less of the need costs a month, by limits")
+    };
+    sections.push((regions, region_lines(&advice.regions)));
     let step = |step: &PriceStep| format!("{:.0} %: {}", step.times * 100.0, at(&step.cheapest));
-    sections
-        .push(("What more and less of the need costs a month, by limits", advice.staircase.iter().map(step).collect()));
+    sections.push((shares, advice.staircase.iter().map(step).collect()));
     let point = |point: &CurvePoint| format!("{:.1} %: {}", point.short_share * 100.0, at(&point.cheapest));
     sections.push(("Cost by the share of time that may be short", advice.curve.iter().map(point).collect()));
     let coded = |doubt: &AdviceDoubt| format!("{}: {}", doubt.code(), advice_doubt(doubt));
