@@ -29,13 +29,15 @@ use std::path::{Path, PathBuf};
 /// The seed of a sweep where none is typed.
 const SWEEP_SEED: u64 = 1;
 /// The columns of a sweep that people are shown.
-const SHOWN: [(&str, &str); 12] = [
+const SHOWN: [(&str, &str); 14] = [
     ("environment", "environment"),
     ("volume", "volume"),
     ("label", "load"),
     ("iops", "IOPS"),
     ("iops_low", "low"),
     ("iops_high", "high"),
+    ("latency_mean_ns", "mean"),
+    ("latency_p99_ns", "p99"),
     ("binding_limit", "limit"),
     ("next_limit", "next"),
     ("burst_iops", "in its burst"),

@@ -47,6 +47,12 @@ fn answered(session: &mut Session, question: &Value) -> Value {
 
 /// What a shell makes of a command, whose first `loadline` is the one under test; its standard output as JSON.
 fn by_command(bench: &Bench, command: &str) -> Value {
+    let printed = by_shell(bench, &format!("{command} --format json"));
+    serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{command}: {error}"))
+}
+
+/// The same as it is printed.
+fn by_shell(bench: &Bench, command: &str) -> String {
     let commands = bench.path("bin");
     std::fs::create_dir_all(&commands).unwrap();
     let link = commands.join("loadline");
@@ -54,11 +60,11 @@ fn by_command(bench: &Bench, command: &str) -> Value {
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_loadline"), &link).unwrap();
     }
     let mut shell = Command::new("sh");
-    shell.arg("-c").arg(format!("{command} --format json --quiet")).current_dir(bench.path(""));
+    shell.arg("-c").arg(format!("{command} --quiet")).current_dir(bench.path(""));
     shell.env("PATH", format!("{}:{}", commands.display(), std::env::var("PATH").unwrap_or_default()));
     let output = shell.env("HOME", bench.path("home")).env_remove("XDG_DATA_HOME").output().unwrap();
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{command}: {error}: {}", text(&output.stderr)))
+    assert!(!output.stdout.is_empty(), "{command}: {}", text(&output.stderr));
+    text(&output.stdout)
 }
 
 /// A need in words.
@@ -181,6 +187,9 @@ fn simulated_rows_are_those_of_the_command() {
     let command = answer["command"].as_str().unwrap();
     assert_eq!(figures(&answer["values"]), figures(&by_command(&bench, command)["rows"]), "{command}");
     assert!(answer["html"].as_str().unwrap().contains("p99"));
+    // The command prints the latencies as it stands, in its table.
+    let shown = by_shell(&bench, command);
+    assert!(shown.lines().next().unwrap().contains("p99") && shown.contains(" ms"), "{shown}");
 }
 
 #[test]
@@ -296,6 +305,38 @@ fn a_browser_gives_the_same_answers_and_can_be_used_without_a_mouse() {
     browser.value("document.getElementById('tab-buy').click(); undefined");
     wait(&mut browser, true);
     assert!(browser.tab_to("document.activeElement.name === 'iops'") < 8);
+    assert!(
+        browser
+            .text("document.querySelector('#buy input[type=range]').getAttribute('aria-valuetext')")
+            .contains("9000")
+    );
+    // What cannot be leaves the old answer, dim and not to be copied; so do boxes of which none is ticked.
+    let is_old = "document.getElementById('buy-answer').classList.contains('stale') && document.querySelector('[data-copy=buy-command]').disabled";
+    let state = "document.getElementById('buy-state').textContent";
+    for (address, field) in [
+        ("iops=many", "iops"),
+        ("provider.aws=&provider.azure=&provider.gcp=", "provider"),
+        ("machine=no%20such", "machine"),
+    ] {
+        browser.value(&format!("location.hash = '#buy&{address}'; undefined"));
+        let until = format!(
+            "new Promise((go) => {{ const look = () => {is_old} && {state}.includes('question before') ? go('old') : setTimeout(look, 10); look(); }})"
+        );
+        assert_eq!(browser.text(&until), "old");
+        assert_eq!(browser.text("document.querySelector('#buy [aria-invalid]').name"), field);
+        assert_eq!(browser.value("document.querySelectorAll('#buy .problem').length"), 1, "{field}");
+    }
+    browser.value("document.body.dataset.answered = ''; location.hash = '#buy'; undefined");
+    wait(&mut browser, true);
+    assert_eq!(browser.value(is_old), false);
+    // The other question takes the first two choices of this one, and calls them a and b.
+    browser.value("document.getElementById('tab-storage').click(); document.getElementById('take').click(); undefined");
+    browser.value("new Promise((go) => setTimeout(go, 1000))");
+    wait(&mut browser, false);
+    let shown = browser.text("document.getElementById('storage-answer').textContent");
+    assert!(shown.contains("storage a") && shown.contains("storage b"), "{shown}");
+    browser.value("document.getElementById('tab-buy').click(); undefined");
+    wait(&mut browser, false);
     assert_eq!(browser.complaints, Vec::<String>::new());
     let axe = or_skip!(axe(), "it takes axe-core: cargo xtask peers --long");
     for (scheme, width) in [("light", 1200), ("dark", 1200), ("light", 390), ("dark", 390)] {
