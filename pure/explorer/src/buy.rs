@@ -158,7 +158,7 @@ pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) 
     let of_command: Vec<Word> = question.words.iter().filter(|(field, _)| field != BUDGET).cloned().collect();
     let values = question.values.then(|| values(&advice));
     // By limits alone the page says that the latency is still open.
-    advice.judged_by.objective = objective;
+    advice.judged_by.pending = objective.filter(|_| !simulate);
     let paid_words = paid.paying.words();
     let wishes = PageWishes { budget: said.budget, paid: Some(&paid_words), next: true };
     PageAnswer {

@@ -55,6 +55,8 @@ pub struct JudgedBy {
     pub size: Bytes,
     /// Whether latencies are judged, and not limits alone.
     pub simulated: bool,
+    /// The latency that a simulation still to come judges; an advice that waits for none has `None`.
+    pub pending: Option<Objective>,
 }
 
 /// What an advice did not look at.

@@ -202,7 +202,12 @@ pub fn advise_from(
     candidates.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = rank);
     Ok(Advice {
         need: figures(need, &posed),
-        judged_by: JudgedBy { objective: need.objective, size: need.size_in_the_end(), simulated: options.simulate },
+        judged_by: JudgedBy {
+            objective: need.objective,
+            size: need.size_in_the_end(),
+            simulated: options.simulate,
+            pending: None,
+        },
         recorded: need.trace.as_deref().and_then(Stretch::of).as_ref().and_then(Stretch::recorded),
         candidates,
         misses,

@@ -216,11 +216,11 @@ fn same_requests(advice: &Advice, winner: &Candidate) -> Option<String> {
 
 /// "9,000 IOPS of 8 KiB, 70 % reads (73.7 MB/s) on 500 GiB; p99 of 10 ms."
 fn whole_need(advice: &Advice) -> String {
-    let objective = match (advice.judged_by.objective, advice.judged_by.simulated) {
-        (None, false) => "limits alone were judged, no latency".to_owned(),
-        (Some(found), false) => format!("limits alone are judged so far, not yet the {}", objective_words(found)),
-        (Some(found), true) => objective_words(found),
-        (None, true) => "no latency to keep".to_owned(),
+    let objective = match (advice.judged_by.pending, advice.judged_by.objective) {
+        (Some(found), _) => format!("limits alone are judged so far, not yet the {}", objective_words(found)),
+        _ if !advice.judged_by.simulated => "limits alone were judged, no latency".to_owned(),
+        (None, Some(found)) => objective_words(found),
+        (None, None) => "no latency to keep".to_owned(),
     };
     let rate = loadline_units::ByteRate::per_second(advice.need.throughput_bytes_per_s.round() as u64);
     let rate = rate.map_or_else(String::new, |rate| format!(" ({})", loadline_catalog::rate_text(rate)));
@@ -252,7 +252,10 @@ fn met(advice: &Advice, winner: &Candidate) -> String {
         Some(latency) => format!("{}{random}{}; {scenarios}.", capital(&latency), limit.unwrap_or_default()),
         None if advice.judged_by.simulated => format!("{}.", capital(&scenarios)),
         None => {
-            let open = objective.map(|found| format!(" Whether it keeps a {} is still open.", objective_words(found)));
+            let open = advice
+                .judged_by
+                .pending
+                .map(|found| format!(" Whether it keeps a {} is still open.", objective_words(found)));
             format!("By its limits alone, {scenarios}.{}", open.unwrap_or_default())
         }
     }
