@@ -311,7 +311,8 @@ fn a_browser_gives_the_same_answers_and_can_be_used_without_a_mouse() {
             .contains("9000")
     );
     // What cannot be leaves the old answer, dim and not to be copied; so do boxes of which none is ticked.
-    let is_old = "document.getElementById('buy-answer').classList.contains('stale') && document.querySelector('[data-copy=buy-command]').disabled";
+    let is_old = "document.getElementById('buy-answer').classList.contains('stale') && \
+                  document.querySelector('[data-copy=buy-command]').disabled";
     let state = "document.getElementById('buy-state').textContent";
     for (address, field) in [
         ("iops=many", "iops"),
@@ -320,7 +321,8 @@ fn a_browser_gives_the_same_answers_and_can_be_used_without_a_mouse() {
     ] {
         browser.value(&format!("location.hash = '#buy&{address}'; undefined"));
         let until = format!(
-            "new Promise((go) => {{ const look = () => {is_old} && {state}.includes('question before') ? go('old') : setTimeout(look, 10); look(); }})"
+            "new Promise((go) => {{ const look = () => ({is_old}) && {state}.includes('question before') ? go('old') \
+             : setTimeout(look, 10); look(); }})"
         );
         assert_eq!(browser.text(&until), "old");
         assert_eq!(browser.text("document.querySelector('#buy [aria-invalid]').name"), field);
