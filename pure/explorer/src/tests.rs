@@ -63,6 +63,16 @@ fn the_verdict_the_table_and_the_chart_name_the_limit_alike() {
 }
 
 #[test]
+fn spent_credits_are_no_limit_while_they_last() {
+    let mut session = session();
+    let load = json!([["pattern", "random"], ["reads", "70%"], ["block", "8KiB"], ["p99", "20ms"], ["bursts", "full"]]);
+    let side = json!([["vm", "azure/d4s-v5"], ["sku", "azure/premium-p30"], ["count", "2"]]);
+    let asked = json!({"ask": "storage", "words": load, "sides": [side], "simulate": 3});
+    let html = answered(&mut session, &asked)["html"].as_str().unwrap().to_owned();
+    assert!(html.contains("IOPS for good: ") && !html.contains("burst-exhausted at "), "{html}");
+}
+
+#[test]
 fn an_objective_is_open_until_it_is_simulated() {
     let mut session = session();
     let mut words = need("9000", "azure");

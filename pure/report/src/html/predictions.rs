@@ -126,11 +126,13 @@ fn held_by(side: &Side<'_>, row: &PredictionRow) -> Option<String> {
     limit.map(|limit| limit.limit.name().to_owned()).or_else(|| Some(row.figures.binding.as_ref()?.0.clone()))
 }
 
-/// The limit after that.
+/// The limit after that: of a row that does not reach the storage's limit, and waits at none, it is that limit. A limit of spent credits
+/// is none while they last.
 fn then(side: &Side<'_>, row: &PredictionRow) -> Option<(String, f64)> {
     let named = |ceiling: &Ceiling| (ceiling.limit.name().to_owned(), ceiling.iops);
     match &side.of.limit {
         Some(limit) if reaches(row, &limit.measured) => limit.next.as_ref().map(named),
+        Some(limit) if held_by(side, row).as_deref() == Some(Limit::Latency.name()) => Some(named(&limit.measured)),
         _ => row.figures.next.clone(),
     }
 }
