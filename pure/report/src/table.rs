@@ -58,7 +58,7 @@ impl Field {
         Self::both("-", Json::Null)
     }
     /// A span in ns: for people in the unit that suits it.
-    pub(crate) fn as_span(self) -> Self {
+    pub(crate) fn into_span(self) -> Self {
         match self.exact.as_f64() {
             Some(ns) => Self { shown: crate::figures::latency(ns), ..self },
             None => self,

@@ -88,7 +88,7 @@ impl Frame {
         for row in 0..self.rows {
             let shown = |(column, _): &(&FrameColumn, _)| {
                 let field = column.values.field(row);
-                if column.name.ends_with("_ns") { field.as_span() } else { field }
+                if column.name.ends_with("_ns") { field.into_span() } else { field }
             };
             table.push(columns.iter().map(shown).collect());
         }
