@@ -8,7 +8,8 @@ use crate::models::Model;
 use crate::trial::{Going, PredictionError, Putting, for_draw, predict};
 use crate::volumes::volume_names;
 use loadline_block::Operation;
-use loadline_record::{Histogram, LoadFigures, TrialRecord};
+use loadline_disk::Fullness;
+use loadline_record::{Ceiling, Histogram, Limit, LoadFigures, TrialRecord};
 use loadline_units::Duration;
 use loadline_workload::{LoadSpec, RunCell, cell_seed};
 
@@ -164,7 +165,14 @@ impl RowMaker<'_> {
         let binding = told.and_then(|model| model.binding.as_ref());
         let next = told.zip(binding).and_then(|(model, binding)| {
             let above = binding.ceiling_iops.unwrap_or(0.0);
-            model.ceilings.iter().find(|other| other.limit != binding.limit && other.iops >= above)
+            // What is left once credits are spent limits nothing while they last.
+            let credits_last = self.initially.bursts != Fullness::Empty && model.bursts_ended.is_empty();
+            let is_next = |other: &&Ceiling| {
+                other.limit != binding.limit
+                    && other.iops >= above
+                    && !(credits_last && other.limit == Limit::BurstExhausted)
+            };
+            model.ceilings.iter().find(is_next)
         });
         let end_seen = told.and_then(|model| model.bursts_ended.first());
         let end_seen = end_seen.map(|end| RowBurst {

@@ -68,6 +68,30 @@ fn a_row_says_when_a_burst_ends_that_outlasts_its_trial() {
 }
 
 #[test]
+fn what_spent_credits_leave_is_no_next_limit_of_a_row_while_they_last() {
+    let text = "schema = 1\nname = \"x\"\n[volume.data]\ndisks = [{ sku = \"aws/gp2\", size = \"800 GiB\" }]";
+    let plan = "schema = 1\nname = \"p\"\n[[load]]\nreads = \"100 %\"\nblock = \"16 KiB\"\nqueue_depth = 1\ntrials = 1\n\
+                duration = \"2 s\"\nwarm_up = \"1 s\"\n";
+    let cells = run_cells(&[Plan::parse(plan, "p").unwrap()], &["data".to_owned()]).unwrap().cells;
+    let models = [model(text, Draw::PUBLISHED)];
+    let next = |bursts| {
+        let initially = Initially { bursts, ..Initially::default() };
+        let maker = RowMaker { models: &models, method: SweepMethod::Simulation, seed: 7, initially };
+        let figures = maker.row("x", ("data", "data"), 1, &cells[0]).figures;
+        (figures.binding.map(|(limit, _)| limit), figures.next)
+    };
+    // 2,400 IOPS for good, 3,000 on credits; one request at a time does less than either.
+    let (limit, after) = next(Fullness::Full);
+    assert_eq!(limit.as_deref(), Some(Limit::Latency.name()));
+    assert!(
+        after.as_ref().is_some_and(|(name, iops)| name == Limit::DiskIops.name() && near(*iops, 3_000.0, 0.01)),
+        "{after:?}"
+    );
+    let (_, after) = next(Fullness::Empty);
+    assert!(after.as_ref().is_some_and(|(name, _)| name == Limit::BurstExhausted.name()), "{after:?}");
+}
+
+#[test]
 fn an_empty_bucket_binds_from_the_beginning_and_has_no_end() {
     let record = gp2(20, 5, Fullness::Empty);
     assert_eq!(known(&record).bursts_ended, []);
