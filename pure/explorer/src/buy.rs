@@ -3,7 +3,7 @@
 use crate::command::options;
 use crate::text::{BuyQuestion, PageAnswer, Problem, Word};
 use loadline_advise::{
-    Advice, AdviceOptions, AdviseError, Candidate, Filter, Need, NeedWords, Stock, advise, advise_from,
+    Advice, AdviceOptions, AdviseError, Candidate, Need, NeedFilter, NeedWords, Stock, advise, advise_from,
     unmatched_filter,
 };
 use loadline_catalog::{Catalog, CommitmentTerm, Currency, Discount, PaidTerms};
@@ -174,13 +174,13 @@ pub(crate) fn answer(question: &BuyQuestion, listed: &Catalog, paid: &mut Paid) 
 }
 
 /// What is said of a filter that leaves nothing.
-fn unmatched(filter: Filter) -> Problem {
+fn unmatched(filter: NeedFilter) -> Problem {
     let (field, text) = match filter {
-        Filter::Machine => ("machine", "no machine of these providers has this in its name"),
-        Filter::Disk => ("disk", "no disk of these providers has this in its name"),
-        Filter::Architecture => ("arch", "no machine that the other filters leave has this architecture"),
-        Filter::Vcpus => ("vcpus", "no machine that the other filters leave has so many processors"),
-        Filter::Memory => ("memory", "no machine that the other filters leave has so much memory"),
+        NeedFilter::Machine => ("machine", "no machine of these providers has this in its name"),
+        NeedFilter::Disk => ("disk", "no disk of these providers has this in its name"),
+        NeedFilter::Architecture => ("arch", "no machine that the other filters leave has this architecture"),
+        NeedFilter::Vcpus => ("vcpus", "no machine that the other filters leave has so many processors"),
+        NeedFilter::Memory => ("memory", "no machine that the other filters leave has so much memory"),
     };
     Problem::of(field, text)
 }

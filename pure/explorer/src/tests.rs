@@ -1,3 +1,5 @@
+//! Answers of both questions, as the page asks them.
+
 use crate::session::{CatalogBundle, Session};
 use loadline_catalog::CatalogTexts;
 use serde_json::{Value, json};

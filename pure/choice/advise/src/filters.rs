@@ -6,7 +6,7 @@ use loadline_catalog::{Catalog, Draw};
 
 /// A filter over what is sold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Filter {
+pub enum NeedFilter {
     /// Parts of machines' names.
     Machine,
     /// Parts of disks' names.
@@ -21,12 +21,12 @@ pub enum Filter {
 
 /// The first filter that, after those before it, matches nothing of these providers; `None` if each leaves something.
 #[must_use]
-pub fn unmatched_filter(wanted: &Wanted, catalog: &Catalog) -> Option<Filter> {
+pub fn unmatched_filter(wanted: &Wanted, catalog: &Catalog) -> Option<NeedFilter> {
     let providers = if wanted.providers.is_empty() { catalog.providers() } else { wanted.providers.clone() };
     let is_sold =
         |provider: &String| catalog.network_disks_sold(provider).iter().any(|disk| is_named(&disk.name, &wanted.disks));
     if !providers.iter().any(is_sold) {
-        return Some(Filter::Disk);
+        return Some(NeedFilter::Disk);
     }
     let mut so_far = Wanted { cpu_credits: wanted.cpu_credits, ..Wanted::default() };
     let mut leaves_none = |narrow: &dyn Fn(&mut Wanted)| {
@@ -35,15 +35,15 @@ pub fn unmatched_filter(wanted: &Wanted, catalog: &Catalog) -> Option<Filter> {
         providers.iter().all(is_empty)
     };
     if leaves_none(&|so_far| so_far.machines.clone_from(&wanted.machines)) {
-        return Some(Filter::Machine);
+        return Some(NeedFilter::Machine);
     }
     if leaves_none(&|so_far| so_far.architecture = wanted.architecture) {
-        return Some(Filter::Architecture);
+        return Some(NeedFilter::Architecture);
     }
     if leaves_none(&|so_far| so_far.vcpus = wanted.vcpus) {
-        return Some(Filter::Vcpus);
+        return Some(NeedFilter::Vcpus);
     }
-    leaves_none(&|so_far| so_far.memory = wanted.memory).then_some(Filter::Memory)
+    leaves_none(&|so_far| so_far.memory = wanted.memory).then_some(NeedFilter::Memory)
 }
 
 #[cfg(test)]
@@ -60,9 +60,9 @@ mod tests {
             unmatched_filter(&wanted, &catalog)
         };
         assert_eq!(found(&|_| ()), None);
-        assert_eq!(found(&|wanted| wanted.machines = vec!["no such".to_owned()]), Some(Filter::Machine));
-        assert_eq!(found(&|wanted| wanted.disks = vec!["no such".to_owned()]), Some(Filter::Disk));
-        assert_eq!(found(&|wanted| wanted.vcpus = Some(100_000)), Some(Filter::Vcpus));
-        assert_eq!(found(&|wanted| wanted.memory = Some(Bytes::gib(10_000_000))), Some(Filter::Memory));
+        assert_eq!(found(&|wanted| wanted.machines = vec!["no such".to_owned()]), Some(NeedFilter::Machine));
+        assert_eq!(found(&|wanted| wanted.disks = vec!["no such".to_owned()]), Some(NeedFilter::Disk));
+        assert_eq!(found(&|wanted| wanted.vcpus = Some(100_000)), Some(NeedFilter::Vcpus));
+        assert_eq!(found(&|wanted| wanted.memory = Some(Bytes::gib(10_000_000))), Some(NeedFilter::Memory));
     }
 }

@@ -38,7 +38,7 @@ pub use advice::{
 pub use advisor::{AdviceOptions, ROWS_ALIKE_MAX, ROWS_DEFAULT, advise, advise_from};
 pub use doubt::{AdviceDoubt, AdviceDoubtCode, EstimatedItem};
 pub use exactness::{PairCheck, check_against_every_pair};
-pub use filters::{Filter, unmatched_filter};
+pub use filters::{NeedFilter, unmatched_filter};
 pub use loadline_demand::AtLimit;
 pub use market::AdviseError;
 pub use miss::{Fix, FixChange, Miss, Shortfall};

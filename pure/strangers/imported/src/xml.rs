@@ -98,13 +98,13 @@ fn text_in<'a>(event: &'a Event<'_>) -> Option<Cow<'a, str>> {
     match event {
         Event::Text(text) => text.decode().ok(),
         Event::CData(text) => text.decode().ok(),
-        Event::GeneralRef(name) => match name.resolve_char_ref() {
-            Ok(Some(letter)) => Some(letter.to_string().into()),
-            _ => {
-                let name = name.decode().ok()?;
-                Some(resolve_predefined_entity(&name).map_or_else(|| format!("&{name};").into(), Cow::Borrowed))
+        Event::GeneralRef(name) => {
+            if let Ok(Some(letter)) = name.resolve_char_ref() {
+                return Some(letter.to_string().into());
             }
-        },
+            let name = name.decode().ok()?;
+            Some(resolve_predefined_entity(&name).map_or_else(|| format!("&{name};").into(), Cow::Borrowed))
+        }
         _ => None,
     }
 }
