@@ -167,7 +167,7 @@ fn plan_text(pattern: &str, reads: &str, block: &str, p99: &str) -> String {
     text
 }
 
-/// Machine and disks in words: "azure/d4s-v5 with 2 x azure/premium-p30, stripe".
+/// Machine and disks in words: "azure/MACHINE with 2 x azure/DISK, stripe".
 fn storage_words(side: &[Word]) -> String {
     let value = |field: &str| {
         side.iter().find(|(name, _)| name == field).map(|(_, typed)| typed.as_str()).filter(|typed| !typed.is_empty())

@@ -27,6 +27,13 @@ fn doubted(run: &Value, volume: &str, code: &str) -> usize {
     run["cells"].as_array().unwrap().iter().filter(|cell| cell["volume"] == volume).filter(has).count()
 }
 
+/// Waits until a block device has requests that are not answered.
+fn wait_until_asked(node: &str) {
+    let counts = format!("/sys/class/block/{}/inflight", node.trim_start_matches("/dev/"));
+    let is_asked = |text: String| text.split_whitespace().any(|count| count != "0");
+    assert!(wait_until(|| std::fs::read_to_string(&counts).is_ok_and(is_asked)));
+}
+
 #[test]
 fn what_a_device_that_stops_answering_cost_a_run_is_told_with_how_to_go_on() {
     let disk = or_skip!(BadDisk::new(16), NO_BAD_DISK);
@@ -55,6 +62,8 @@ fn a_second_signal_ends_at_once_where_the_first_waits_for_an_answer() {
     let mut child = started(&bench, &["run", &plan, "--on", disk.node(), "--overwrite", disk.node()]);
     assert!(wait_until(|| trials_stored(&bench) >= 1));
     let paused = disk.pause();
+    // It may have been between two trials.
+    wait_until_asked(disk.node());
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     let mut told = String::new();
     interrupt(&child);
