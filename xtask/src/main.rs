@@ -20,7 +20,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test             the whole gate
 cargo xtask test --quick     without what needs the network or only matters before a merge
-cargo xtask test --long      with all that the gate samples, and what ARM and Windows do: for a change of what is sampled, or of a system
+cargo xtask test --long      with all that the gate samples, and tests on ARM and Windows: for a change that these touch
 cargo xtask windows          the command on Windows, tried under Wine; compiled for macOS
 cargo xtask arm              tests of what touches no device, on ARM by an emulator of the processor
 cargo xtask ublk --kernel DIR   that step, on the kernel of an unpacked linux-image package

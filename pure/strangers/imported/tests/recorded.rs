@@ -196,7 +196,7 @@ fn diskspd_has_its_figures_as_it_printed_them() {
         (reads.mean, reads.p50, reads.p99_9, reads.max),
         (206_000.0, Some(58_000), Some(10_528_000), 17_400_000)
     );
-    // Of each thread the rate is wanted, and of both it is told.
+    // DiskSpd prints the rate that each thread is held to; the load has that of both.
     let held = of("diskspd/held.txt");
     let job = &held.jobs[0];
     assert_eq!((job.spec.threads, job.trial.count(), job.trial.warm_up_ns), (2, 862, 1_000_000_000));
