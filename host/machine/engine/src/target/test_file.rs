@@ -18,16 +18,19 @@ const SIZE_SMALL: Bytes = Bytes::mib(64);
 const SIZE_LEAST: Bytes = Bytes::mib(4);
 /// Left free at least, where the file system is large enough.
 const RESERVE_LEAST: Bytes = Bytes::gib(1);
+/// Left free at most: enough for what others write while a load runs, also where 5 % of a large disk would be more than is
+/// left of it.
+const RESERVE_MOST: Bytes = Bytes::gib(4);
 /// Sizes of files are multiples of this, so that every block size of a plan fits.
 const FILE_UNIT: Bytes = Bytes::mib(1);
 /// The unit for test files that are smaller.
 pub(crate) const FILE_UNIT_SMALL: Bytes = Bytes::kib(4);
 
-/// What must stay free: the larger of 1 GiB and 5 % of the file system, but never more than a tenth of it, so that a tiny
-/// one can be measured at all.
+/// What must stay free: 5 % of the file system, but at least 1 GiB and at most 4, and never more than a tenth of it, so
+/// that a tiny one can be measured at all.
 fn reserve(total: Bytes) -> Bytes {
     let five_percent = Bytes::new(total.get() / 20);
-    RESERVE_LEAST.max(five_percent).min(Bytes::new(total.get() / 10))
+    five_percent.clamp(RESERVE_LEAST, RESERVE_MOST).min(Bytes::new(total.get() / 10))
 }
 
 /// The known room for test files.
@@ -225,18 +228,26 @@ mod tests {
     }
 
     #[test]
-    fn the_reserve_is_a_gib_or_a_twentieth_but_at_most_a_tenth() {
-        assert_eq!(reserve(Bytes::gib(100)), Bytes::gib(5));
+    fn the_reserve_is_a_twentieth_of_one_to_four_gib_and_at_most_a_tenth() {
+        assert_eq!(reserve(Bytes::gib(60)), Bytes::gib(3));
         assert_eq!(reserve(Bytes::gib(15)), Bytes::gib(1));
         assert_eq!(reserve(Bytes::mib(500)), Bytes::mib(50));
     }
 
     #[test]
+    fn a_large_disk_that_is_nearly_full_is_measured() {
+        let nearly_full = room(Bytes::gib(4000), Bytes::gib(40));
+        assert_eq!(choose(None, &nearly_full).unwrap().0, SIZE_DIRECT);
+        assert_eq!(choose(Some(Bytes::gib(36)), &nearly_full).unwrap().0, Bytes::gib(36));
+        assert!(choose(Some(Bytes::gib(37)), &nearly_full).is_err());
+    }
+
+    #[test]
     fn what_is_asked_for_must_leave_the_reserve() {
-        let room = room(Bytes::gib(100), Bytes::gib(25));
-        assert_eq!(choose(Some(Bytes::gib(20)), &room).unwrap().0, Bytes::gib(20));
-        let refused = choose(Some(Bytes::gib(21)), &room).unwrap_err().to_string();
-        for figure in ["21 GiB", "25.0 GiB", "5.00 GiB", "20 GiB or"] {
+        let room = room(Bytes::gib(60), Bytes::gib(25));
+        assert_eq!(choose(Some(Bytes::gib(22)), &room).unwrap().0, Bytes::gib(22));
+        let refused = choose(Some(Bytes::gib(23)), &room).unwrap_err().to_string();
+        for figure in ["23 GiB", "25.0 GiB", "3.00 GiB", "22 GiB or"] {
             assert!(refused.contains(figure), "{refused}");
         }
     }
@@ -245,9 +256,9 @@ mod tests {
     fn a_chosen_size_fits_in_half_of_what_is_usable() {
         assert_eq!(choose(None, &room(Bytes::gib(100), Bytes::gib(90))).unwrap().0, SIZE_DIRECT);
         let (size, reason) = choose(None, &room(Bytes::gib(100), Bytes::gib(25))).unwrap();
-        assert_eq!(size, Bytes::gib(10));
+        assert_eq!(size, Bytes::mib(10_752));
         assert!(reason.contains("16"), "{reason}");
-        assert!(matches!(choose(None, &room(Bytes::gib(100), Bytes::gib(5))), Err(TargetError::NoSpace { .. })));
+        assert!(matches!(choose(None, &room(Bytes::gib(100), Bytes::gib(4))), Err(TargetError::NoSpace { .. })));
     }
 
     #[test]
