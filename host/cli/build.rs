@@ -16,7 +16,7 @@ mod module {
     }
 
     /// Builds, packs, and leaves `module.wasm.gz` where the command includes it from.
-    pub fn build() {
+    pub(super) fn build() {
         let root = of_cargo("CARGO_MANIFEST_DIR").join("../..");
         let out = of_cargo("OUT_DIR");
         for path in ["pure", "host/browser", "Cargo.lock"] {

@@ -180,7 +180,7 @@ fn unmatched(filter: NeedFilter) -> Problem {
         NeedFilter::Disk => ("disk", "no disk of these providers has this in its name"),
         NeedFilter::Architecture => ("arch", "no machine that the other filters leave has this architecture"),
         NeedFilter::Vcpus => ("vcpus", "no machine that the other filters leave has so many processors"),
-        NeedFilter::Memory => ("memory", "no machine that the other filters leave has so much memory"),
+        NeedFilter::Memory => ("memory", "no machine that the other filters leave is known to have so much memory"),
     };
     Problem::of(field, text)
 }

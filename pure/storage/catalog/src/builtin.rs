@@ -276,6 +276,7 @@ pub(crate) const BUILTIN: &[(&str, &str)] = &[
     ("gcp/hyperdisk.toml", include_str!("../../../../catalog/gcp/hyperdisk.toml")),
     ("gcp/local-ssd.toml", include_str!("../../../../catalog/gcp/local-ssd.toml")),
     ("gcp/machines.toml", include_str!("../../../../catalog/gcp/machines.toml")),
+    ("gcp/memory.toml", include_str!("../../../../catalog/gcp/memory.toml")),
     ("gcp/pd-balanced.toml", include_str!("../../../../catalog/gcp/pd-balanced.toml")),
     ("gcp/pd-extreme.toml", include_str!("../../../../catalog/gcp/pd-extreme.toml")),
     ("gcp/pd-ssd.toml", include_str!("../../../../catalog/gcp/pd-ssd.toml")),
