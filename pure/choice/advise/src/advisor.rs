@@ -81,6 +81,12 @@ impl<'a> Posed<'a> {
         Self { need, catalog, cases, scenarios, reference, options, stock }
     }
 
+    /// The same need, but for so many times the requests.
+    pub(crate) fn times(&self, times: f64) -> Self {
+        let cases = self.cases.iter().map(|case| case.times(times)).collect();
+        Self { cases, scenarios: self.scenarios.clone(), ..*self }
+    }
+
     pub(crate) fn judge(&self, slack: f64) -> ByLimits<'_> {
         ByLimits {
             catalog: self.catalog,
@@ -341,8 +347,7 @@ impl Posed<'_> {
     /// and what does by limits was simulated before that row, and missed.
     fn staircase(&self, places: &[PriceRegion], winner: Option<&Candidate>) -> Vec<PriceStep> {
         let step = |times: f64| {
-            let need = scaled(self.need, times);
-            let posed = Posed::new(&need, self.catalog, self.options, self.stock);
+            let posed = self.times(times);
             // Where the winner is, or everywhere if nothing meets the need.
             let is_there = |winner: &Candidate, place: &PriceRegion| {
                 (&winner.provider, &winner.region) == (&place.provider, &place.region)
@@ -410,24 +415,6 @@ fn regret(candidates: &mut [Candidate]) {
         let missed = f64::from(row.scenarios.of - row.scenarios.met) / f64::from(row.scenarios.of.max(1));
         row.regret = Some(row.price_month.amount - cheapest + missed * cheapest);
     }
-}
-
-/// So many times the requests of a need.
-pub(crate) fn scaled(need: &Need, times: f64) -> Need {
-    let asked = match &need.asked {
-        Asked::Steady(rates) => Asked::Steady(rates.times(times)),
-        Asked::Recorded(demand) => {
-            let mut demand = demand.clone();
-            for one in &mut demand.intervals {
-                one.reads_per_s *= times;
-                one.writes_per_s *= times;
-                one.read_bytes_per_s *= times;
-                one.write_bytes_per_s *= times;
-            }
-            Asked::Recorded(demand)
-        }
-    };
-    Need { asked, ..need.clone() }
 }
 
 fn figures(need: &Need, posed: &Posed<'_>) -> NeedFigures {

@@ -9,6 +9,8 @@ use loadline_disk::Layout;
 use loadline_units::Ratio;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Scenarios of an advice.
 pub(crate) const SCENARIOS: usize = 48;
@@ -22,12 +24,13 @@ const LIMITED: [f64; 3] = [1.25, 1.5, 2.0];
 /// One version of the demand.
 #[derive(Debug)]
 pub(crate) struct Case {
-    /// Rates, and how long they last; one of no length for a steady need.
-    pub(crate) intervals: Vec<(f64, Rates)>,
+    /// Rates, and how long they last; one of no length for a steady need. The need is `factor` times that.
+    intervals: Rc<[(f64, Rates)]>,
+    pub(crate) factor: f64,
     pub(crate) is_steady: bool,
     /// The same on one disk, and over a stripe.
-    single: Day,
-    striped: Day,
+    single: Rc<Day>,
+    striped: Rc<Day>,
     /// The highest rates that it needs in the share of time that is to be met.
     pub(crate) peak: Rates,
     peak_flows: [Flow; 2],
@@ -46,15 +49,10 @@ impl Case {
         let peak = peak(&intervals, need.time_met);
         let flows = |layout: Layout| {
             let spread = LayoutSplit::of(layout);
-            let mut known: Vec<((u64, u64), Flow)> = Vec::new();
+            let mut known: BTreeMap<(u64, u64), Flow> = BTreeMap::new();
             let mut of = |rates: &Rates| {
                 let key = (rates.read_size as u64, rates.write_size as u64);
-                if let Some((_, flow)) = known.iter().find(|(size, _)| *size == key) {
-                    return flow.at(rates);
-                }
-                let flow = Flow::of(rates, spread, need.sequential);
-                known.push((key, flow.clone()));
-                flow
+                known.entry(key).or_insert_with(|| Flow::of(rates, spread, need.sequential)).at(rates)
             };
             let steps: Vec<DayStep> =
                 intervals.iter().map(|(length_s, rates)| DayStep { length_s: *length_s, flow: of(rates) }).collect();
@@ -62,7 +60,26 @@ impl Case {
         };
         let (single, one) = flows(Layout::Single);
         let (striped, other) = flows(stripe());
-        Self { intervals, is_steady, single, striped, peak, peak_flows: [one, other] }
+        let (single, striped) = (Rc::new(single), Rc::new(striped));
+        Self { intervals: intervals.into(), factor: 1.0, is_steady, single, striped, peak, peak_flows: [one, other] }
+    }
+
+    /// So many times the requests. The recorded time, which is large, is the same one.
+    pub(crate) fn times(&self, times: f64) -> Self {
+        Self {
+            intervals: Rc::clone(&self.intervals),
+            factor: self.factor * times,
+            is_steady: self.is_steady,
+            single: Rc::clone(&self.single),
+            striped: Rc::clone(&self.striped),
+            peak: self.peak.times(times),
+            peak_flows: self.peak_flows.each_ref().map(|flow| flow.at(&flow.rates.times(times))),
+        }
+    }
+
+    /// The rates of an interval.
+    pub(crate) fn rates(&self, interval: usize) -> Rates {
+        self.intervals[interval].1.times(self.factor)
     }
 
     /// The time on a layout.
@@ -75,7 +92,7 @@ impl Case {
         if self.is_steady || all <= 0.0 {
             return self.peak.requests_per_s();
         }
-        self.intervals.iter().map(|(length, rates)| rates.requests_per_s() * length).sum::<f64>() / all
+        self.intervals.iter().map(|(length, rates)| rates.requests_per_s() * length).sum::<f64>() / all * self.factor
     }
     /// The highest rates on a layout.
     pub(crate) fn peak_flow(&self, layout: Layout) -> &Flow {
@@ -157,15 +174,20 @@ fn rounded(size: f64) -> f64 {
 fn peak(intervals: &[(f64, Rates)], time_met: Ratio) -> Rates {
     let all: f64 = intervals.iter().map(|(length, _)| length).sum();
     let at = |of: fn(&Rates) -> f64| {
-        let mut sorted: Vec<&(f64, Rates)> = intervals.iter().collect();
-        sorted.sort_by(|a, b| of(&b.1).total_cmp(&of(&a.1)));
         let mut left = all * (1.0 - time_met.as_f64());
-        let found = sorted.iter().find(|(length, _)| {
+        let mut highest: Vec<(f64, &(f64, Rates))> = intervals.iter().map(|one| (of(&one.1), one)).collect();
+        let falling = |a: &(f64, &(f64, Rates)), b: &(f64, &(f64, Rates))| b.0.total_cmp(&a.0);
+        if left > 0.0 {
+            highest.sort_by(falling);
+        } else if let Some(first) = highest.iter().copied().min_by(falling) {
+            highest = vec![first];
+        }
+        let found = highest.iter().find(|(_, (length, _))| {
             let skips = *length > 0.0 && left >= *length;
             left -= length;
             !skips
         });
-        found.or(sorted.first()).map_or_else(Rates::default, |(_, rates)| *rates)
+        found.or(highest.first()).map_or_else(Rates::default, |(_, (_, rates))| *rates)
     };
     let (requests, bytes) = (at(Rates::requests_per_s), at(Rates::bytes_per_s));
     if requests.bytes_per_s() >= bytes.bytes_per_s() * 0.999 {

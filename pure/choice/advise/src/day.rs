@@ -10,6 +10,7 @@
 use crate::flow::{Counting, Flow, Rated, Station};
 use loadline_disk::Directions;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Work that waits is given up when it is more than the demand of this time: no application waits longer.
@@ -29,11 +30,83 @@ pub(crate) struct DayStep {
 pub(crate) struct Day {
     steps: Vec<DayStep>,
     counted: RefCell<Vec<(Counting, Rc<CountedDay>)>>,
+    /// What is known of budgets by themselves.
+    alone: RefCell<BTreeMap<BankKind, KnownBanks>>,
+}
+
+/// Budgets that can be held against each other: the way to count, and the takes, each of the largest.
+type BankKind = (usize, [u64; 4]);
+
+/// A budget's lasting rate, its rate in a burst and its credits, in units of what it takes of a step.
+type BankFigures = [f64; 3];
+
+/// What is known of budgets of one kind. A larger budget is short no more often, so that a few runs through the recorded time tell of
+/// hundreds of choices.
+#[derive(Debug)]
+struct KnownBanks {
+    /// What steps ask, the most first, each with the time of all up to it, s.
+    asked: Vec<(f64, f64)>,
+    /// Those that are never short: what is no less in any figure is not, either.
+    carry: Vec<BankFigures>,
+    /// Those that are short for more than a share of the time: what is no more in any figure is so, too.
+    fail: Vec<(BankFigures, f64)>,
+    /// Those that are short for exactly a share of it.
+    between: Vec<(BankFigures, f64)>,
+}
+
+impl KnownBanks {
+    fn new(bank: &Bank, steps: &[DayStep], unit: f64) -> Self {
+        let of = |(units, step): (&[f64; 4], &DayStep)| (bank.asked(units) / unit, step.length_s);
+        let mut asked: Vec<(f64, f64)> = bank.day.steps.iter().zip(steps).map(of).collect();
+        asked.sort_unstable_by(|(a, _), (b, _)| b.total_cmp(a));
+        let mut time_s = 0.0;
+        for (_, until_s) in &mut asked {
+            time_s += *until_s;
+            *until_s = time_s;
+        }
+        Self { asked, carry: Vec::new(), fail: Vec::new(), between: Vec::new() }
+    }
+
+    /// The share of the time that asks more than a budget gives even with credits.
+    fn beyond(&self, burst: f64) -> f64 {
+        let count = self.asked.partition_point(|(asked, _)| *asked > burst * (1.0 + 1e-9));
+        let until = |index: usize| self.asked.get(index).map_or(0.0, |(_, until_s)| *until_s);
+        count.checked_sub(1).map_or(0.0, until) / until(self.asked.len().saturating_sub(1)).max(f64::MIN_POSITIVE)
+    }
+
+    /// The share of the time that is short, if that is known; anything above `allowed` where it is more.
+    fn short(&self, figures: &BankFigures, allowed: f64) -> Option<f64> {
+        let beyond = self.beyond(figures[1]);
+        if beyond > allowed {
+            return Some(beyond);
+        }
+        let all =
+            |known: &BankFigures, holds: fn(&f64, &f64) -> bool| known.iter().zip(figures).all(|(a, b)| holds(a, b));
+        if self.carry.iter().any(|known| all(known, f64::le)) {
+            return Some(0.0);
+        }
+        if self.fail.iter().any(|(known, more_than)| *more_than >= allowed && all(known, f64::ge)) {
+            return Some(1.0);
+        }
+        self.between.iter().find(|(known, _)| all(known, |a, b| a.total_cmp(b).is_eq())).map(|(_, short)| *short)
+    }
+
+    fn learn(&mut self, figures: BankFigures, short: f64, allowed: f64) {
+        if short <= 0.0 {
+            self.carry.push(figures);
+        } else if short > allowed {
+            self.fail.push((figures, allowed));
+        } else {
+            self.between.push((figures, short));
+        }
+    }
 }
 
 /// A recorded time in one way to count requests.
 #[derive(Debug)]
 struct CountedDay {
+    /// Its place among the ways to count.
+    place: usize,
     /// Of each step: requests read and written, then bytes, per second.
     steps: Vec<[f64; 4]>,
     /// The highest of each.
@@ -42,7 +115,7 @@ struct CountedDay {
 
 impl Day {
     pub(crate) fn new(steps: Vec<DayStep>) -> Self {
-        Self { steps, counted: RefCell::new(Vec::new()) }
+        Self { steps, counted: RefCell::new(Vec::new()), alone: RefCell::new(BTreeMap::new()) }
     }
 
     fn counted(&self, counting: Counting) -> Rc<CountedDay> {
@@ -52,7 +125,8 @@ impl Day {
             let most = steps
                 .iter()
                 .fold([0.0; 4], |most: [f64; 4], step| std::array::from_fn(|index| most[index].max(step[index])));
-            let day = Rc::new(CountedDay { steps, most });
+            let place = self.counted.borrow().len();
+            let day = Rc::new(CountedDay { place, steps, most });
             self.counted.borrow_mut().push((counting, Rc::clone(&day)));
             day
         })
@@ -61,15 +135,33 @@ impl Day {
     /// Whether limits carry it, short for at most `short` of the time; `factor` times what was asked.
     pub(crate) fn is_carried(&self, stations: &[Station], factor: f64, short: f64) -> bool {
         let mut banks = banks(stations, self);
-        // What never exceeds a lasting rate needs no credits, and what exceeds a burst is short at once.
+        // What never exceeds a lasting rate needs no credits.
         banks.retain(|bank| bank.highest() * factor > bank.rate);
         if banks.is_empty() {
             return true;
         }
-        if short <= 0.0 && banks.iter().any(|bank| bank.highest_alone() * factor > bank.burst * (1.0 + 1e-9)) {
+        let alone: Vec<f64> = banks.iter().map(|bank| self.short_alone(bank, stations, factor, short)).collect();
+        let may_be = short + 1e-9;
+        if alone.iter().any(|one| *one > may_be) {
             return false;
         }
-        self.run(&mut banks, stations, factor, Some(short)).short <= short + 1e-9
+        // An interval may be short at several of them.
+        alone.iter().sum::<f64>() <= may_be || self.run(&mut banks, stations, factor, Some(short)).short <= may_be
+    }
+
+    /// The share of the time that is short at this budget; anything above `short` where it is more.
+    fn short_alone(&self, bank: &Bank, stations: &[Station], factor: f64, short: f64) -> f64 {
+        let most = bank.takes.iter().copied().fold(0.0, f64::max);
+        let kind = (bank.day.place, bank.takes.map(|takes| (takes / most).to_bits()));
+        let figures = [bank.rate, bank.burst, bank.most].map(|figure| figure / (most * factor));
+        let allowed = short + 1e-9;
+        let mut alone = self.alone.borrow_mut();
+        let known = alone.entry(kind).or_insert_with(|| KnownBanks::new(bank, &self.steps, most));
+        known.short(&figures, allowed).unwrap_or_else(|| {
+            let found = self.run(&mut [bank.clone()], stations, factor, Some(short)).short;
+            known.learn(figures, found, allowed);
+            found
+        })
     }
 
     /// Runs the time through the limits, all credits full at its start.
@@ -92,6 +184,7 @@ pub(crate) struct DayResult {
 }
 
 /// One budget of one kind and direction.
+#[derive(Clone)]
 struct Bank {
     who: usize,
     rate: f64,
@@ -115,10 +208,6 @@ impl Bank {
     /// At most so much is ever asked.
     fn highest(&self) -> f64 {
         self.asked(&self.day.most)
-    }
-    /// So much is asked in some step.
-    fn highest_alone(&self) -> f64 {
-        self.day.steps.iter().map(|step| self.asked(step)).fold(0.0, f64::max)
     }
 }
 
@@ -219,9 +308,8 @@ impl Day {
             let mut is_short = false;
             for bank in banks.iter_mut() {
                 let asked = bank.asked(&bank.day.steps[index]) * factor;
-                let use_of = asked / bank.rate;
-                if use_of > *worst {
-                    (*worst, result.worst, result.worst_in_credit) = (use_of, index, bank.saved > 0.0);
+                if asked > *worst * bank.rate {
+                    (*worst, result.worst, result.worst_in_credit) = (asked / bank.rate, index, bank.saved > 0.0);
                 }
                 let wanted = asked * step.length_s + bank.waiting;
                 // The rate in a burst holds for as long as credits last.
@@ -277,6 +365,8 @@ mod tests {
     use crate::need::Rates;
     use loadline_disk::{DiskSpec, EnvironmentSpec, HostCache, IopsBudget, Layout, Limit as Budget, VolumeSpec};
     use loadline_units::{Duration, Iops};
+    use rand_core::{Rng, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
     fn stations(rate: u64, burst: u64, span: Duration) -> Vec<Station> {
         let (rate, burst) = (Iops::per_second(rate).unwrap(), Iops::per_second(burst).unwrap());
@@ -327,6 +417,27 @@ mod tests {
         let once = Day::new(drained).result(&stations, 1.0);
         assert!((once.short - many.short).abs() < 1e-6 && once.short > 0.5, "{once:?} {many:?}");
         assert!((once.burst_ends.unwrap().0 - many.burst_ends.unwrap().0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_known_of_other_budgets_changes_no_answer() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut below = |most: u64| random.next_u64() % most;
+        let rates: Vec<(f64, usize)> = (0..150).map(|_| (below(2_500) as f64, 1 + below(3) as usize)).collect();
+        let shared = Day::new(steps(&rates));
+        let mut carried = 0;
+        for _ in 0..600 {
+            let rate = 500 + below(2_500);
+            let stations = stations(rate, rate + below(2_500), Duration::from_s(60 * (1 + below(90))));
+            let factor = [0.5, 1.0, 1.5][below(3) as usize];
+            let short = [0.0, 0.001, 0.02, 0.1][below(4) as usize];
+            let alone = Day::new(steps(&rates)).result(&stations, factor).short;
+            let found = shared.is_carried(&stations, factor, short);
+            assert_eq!(found, alone <= short + 1e-9, "{rate} of {factor}, {alone} short of {short}");
+            carried += u32::from(found);
+        }
+        assert!((100..500).contains(&carried), "{carried}");
+        assert!(shared.alone.borrow().values().all(|known| known.carry.len() + known.fail.len() < 300));
     }
 
     #[test]

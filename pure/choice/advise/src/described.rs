@@ -36,13 +36,19 @@ impl Posed<'_> {
                 let flow = case.peak_flow(set.layout);
                 (all.iter().all(|one| one.share(flow) <= 1.0 + 1e-9), case.peak, false)
             } else {
-                let found = case.day(set.layout).result(&all, 1.0);
-                let met = found.short <= 1.0 - self.need.time_met.as_f64() + 1e-9;
-                let (rates, in_credit) = (case.intervals[found.worst].1, found.worst_in_credit);
-                if number == 0 {
-                    result.day = Some(found);
+                let (day, allowed) = (case.day(set.layout), 1.0 - self.need.time_met.as_f64());
+                // Which interval is the worst is asked for the first scenario, and where requests are simulated.
+                if number > 0 && !self.options.simulate {
+                    (day.is_carried(&all, case.factor, allowed), case.peak, false)
+                } else {
+                    let found = day.result(&all, case.factor);
+                    let (rates, in_credit) = (case.rates(found.worst), found.worst_in_credit);
+                    let met = found.short <= allowed + 1e-9;
+                    if number == 0 {
+                        result.day = Some(found);
+                    }
+                    (met, rates, in_credit)
                 }
-                (met, rates, in_credit)
             };
             // What is beyond a limit waits without end: there is no latency to simulate.
             let latency = (self.options.simulate && by_limits)

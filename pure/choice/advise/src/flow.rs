@@ -11,13 +11,14 @@ use loadline_disk::{
 };
 use loadline_record::Limit;
 use loadline_units::{ByteRate, Bytes};
+use std::rc::Rc;
 
 /// Offsets within an interleave that are looked at, at most.
 const RESIDUES_MAX: u64 = 4_096;
 
-/// The parts of one request of a size: lengths, and how many of each on average.
+/// The parts of one request of a size: lengths, and how many of each on average. The intervals of a recorded time share them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Pieces(Vec<(u64, f64)>);
+pub(crate) struct Pieces(Rc<[(u64, f64)]>);
 
 /// How a layout spreads requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +47,7 @@ impl LayoutSplit {
     /// The parts of a request of this size, at offsets that are multiples of it.
     pub(crate) fn pieces(self, size: f64) -> Pieces {
         let length = (size.round() as u64).max(512);
-        let Some(interleave) = self.interleave else { return Pieces(vec![(length, 1.0)]) };
+        let Some(interleave) = self.interleave else { return Pieces(Rc::new([(length, 1.0)])) };
         let unit = common_factor(length, interleave);
         let all = interleave / unit;
         let taken = all.min(RESIDUES_MAX);
@@ -67,7 +68,7 @@ impl LayoutSplit {
             add(interleave, (length - first) / interleave);
             add((length - first) % interleave, 1);
         }
-        Pieces(pieces)
+        Pieces(pieces.into())
     }
 }
 
@@ -129,7 +130,7 @@ impl Counting {
         let least = self.least.map_or(0, Bytes::get);
         let of = |pieces: &Pieces| {
             let (mut requests, mut bytes) = (0.0, 0.0);
-            for (length, count) in &pieces.0 {
+            for (length, count) in &*pieces.0 {
                 let merged = flow.sequential && self.merged_above.is_some_and(|above| *length > above.get());
                 requests += count
                     * match self.counted.map(Bytes::get) {

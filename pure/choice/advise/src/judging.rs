@@ -31,7 +31,7 @@ impl ByLimits<'_> {
             let flow = self.case.peak_flow(layout);
             return stations.iter().all(|one| one.share(flow) <= self.slack * EXACT);
         }
-        self.case.day(layout).is_carried(stations, 1.0 / self.slack, 1.0 - self.time_met.as_f64())
+        self.case.day(layout).is_carried(stations, self.case.factor / self.slack, 1.0 - self.time_met.as_f64())
     }
 
     /// All limits of a pair.

@@ -4,7 +4,7 @@
 //! choice short of a limit only if its latency keeps the objective within its limits.
 
 use crate::advice::{Candidate, ReplayedFigures};
-use crate::advisor::{Posed, scaled, slower};
+use crate::advisor::{Posed, slower};
 use crate::described::{choice, limit_name};
 use crate::disk_sets::DiskSet;
 use crate::judging::ByLimits;
@@ -142,9 +142,7 @@ impl Posed<'_> {
         if !self.options.simulate || self.need.objective.is_none() {
             return true;
         }
-        let need = scaled(self.need, WITHIN_LIMITS / used.max(1e-9));
-        let within = Posed::new(&need, self.catalog, self.options, self.stock);
-        within.candidate(market, set, machine, None).meets
+        self.times(WITHIN_LIMITS / used.max(1e-9)).candidate(market, set, machine, None).meets
     }
 
     /// The cheapest machine for the same disks, or the cheapest disks for the same machine, that meets the need for less than the
