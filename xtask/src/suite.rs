@@ -14,6 +14,8 @@ use words::Words;
 
 /// Draws what tests sample.
 const SEED: &str = "LOADLINE_TEST_SEED";
+/// The same for the cases of properties, as proptest reads it: what a gate finds is found again.
+const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 /// The `loadline` command that the tests of documents start.
 const COMMAND: &str = "LOADLINE_BIN";
 /// Programs that wait, at once, and threads of each.
@@ -58,7 +60,7 @@ pub(crate) fn step(root: &Path) -> Outcome {
         outcome.notes.push(format!("skipped: {} long tests (cargo xtask test --long)", long.len()));
     }
     if let Some(seed) = settings.seed.filter(|_| outcome.failed > 0) {
-        outcome.notes.push(format!("what was sampled is drawn again with {SEED}={seed}"));
+        outcome.notes.push(format!("what was drawn is drawn again with {SEED}={seed} {PROPERTY_SEED}={seed}"));
     }
     outcome
 }
@@ -74,7 +76,9 @@ struct Settings {
 
 impl Settings {
     fn apply(&self, command: &mut Command) {
-        command.envs(self.seed.iter().map(|seed| (SEED, seed)));
+        for name in [SEED, PROPERTY_SEED] {
+            command.envs(self.seed.iter().map(|seed| (name, seed)));
+        }
         command.envs(self.command.iter().map(|path| (COMMAND, path)));
         command.envs(is_long().then_some((LONG, "1")));
     }

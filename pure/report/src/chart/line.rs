@@ -540,8 +540,17 @@ mod tests {
         }
     }
 
-    /// Texts of a class: start and end along, height, and content. Those of class "mid" are centred.
-    fn texts(svg: &str, class: &str) -> Vec<(f64, f64, f64, String)> {
+    /// A text as it stands in the file: start and end along, height, and content.
+    type Text = (f64, f64, f64, String);
+
+    /// Whether no letter covers another. Letters are 11.5 high; places in the file are rounded to a tenth, and lines of
+    /// text 12 apart may be 11.9 there.
+    fn are_apart(one: &Text, other: &Text) -> bool {
+        one.1 <= other.0 || other.1 <= one.0 || (one.2 - other.2).abs() >= 11.5
+    }
+
+    /// Texts of a class. Those of class "mid" are centred.
+    fn texts(svg: &str, class: &str) -> Vec<Text> {
         let number = |tag: &str, name: &str| {
             let (_, rest) = tag.split_once(&format!(" {name}=\"")).unwrap();
             rest.split_once('"').unwrap().0.parse::<f64>().unwrap()
@@ -589,10 +598,7 @@ mod tests {
         let named = texts(&svg, "limit");
         assert_eq!(named.len(), 4, "{svg}");
         for (index, one) in named.iter().enumerate() {
-            for other in &named[..index] {
-                let apart = one.1 < other.0 || other.1 < one.0 || (one.2 - other.2).abs() >= 12.0;
-                assert!(apart, "{one:?} {other:?}");
-            }
+            assert!(named[..index].iter().all(|other| are_apart(one, other)), "{one:?} of {named:?}");
         }
     }
 
@@ -619,12 +625,8 @@ mod tests {
             chart.marks = limits.into_iter().map(|(x, label)| Mark { x, label, is_named: true }).collect();
             let svg = chart.svg();
             let all: Vec<_> = ["limit", "reft", "mid", "end"].into_iter().flat_map(|class| texts(&svg, class)).collect();
-            // Letters are 11.5 high.
-            let is_apart = |one: &(f64, f64, f64, String), other: &(f64, f64, f64, String)| {
-                one.1 <= other.0 || other.1 <= one.0 || (one.2 - other.2).abs() >= 11.5
-            };
             for (index, one) in all.iter().enumerate() {
-                prop_assert!(all[..index].iter().all(|other| is_apart(one, other)), "{one:?} of {all:?}");
+                prop_assert!(all[..index].iter().all(|other| are_apart(one, other)), "{one:?} of {all:?}");
             }
         }
         #[test]
@@ -645,10 +647,7 @@ mod tests {
             prop_assert!(!room || depths[0].3 == figures::tick(f64::from(first)), "{depths:?}");
             let objectives = texts(&svg, "reft");
             for (index, one) in objectives.iter().enumerate() {
-                for other in &objectives[..index] {
-                    let apart = one.1 < other.0 || other.1 < one.0 || (one.2 - other.2).abs() >= 12.0;
-                    prop_assert!(apart, "{one:?} {other:?}");
-                }
+                prop_assert!(objectives[..index].iter().all(|other| are_apart(one, other)), "{one:?} of {objectives:?}");
             }
         }
         #[test]
