@@ -10,15 +10,20 @@ use crate::output;
 use crate::printing;
 use crate::recommendations::{report_command, summarized};
 use crate::schema::Schema;
+use crate::shell::in_shell;
 use crate::typed_settings::named_targets;
+use crate::typed_words::store_option;
 use crate::words;
 use loadline_analysis::RunSummary;
 use loadline_imported::LeftOut;
-use loadline_report::words::imports::{imports_lines, nothing_imported_lines};
+use loadline_report::words::imports::{NothingImported, imports_lines, nothing_imported_lines};
 use loadline_report::words::reached;
 use loadline_report::{Column, Field, Table, VerdictLine, Weight};
 use loadline_runs::{DeclaredEnvironment, Error, FolderImport, Import, NamedTarget, catalog_with, store_location};
 use std::path::{Path, PathBuf};
+
+/// Refused files of a folder that have a line each: the others are counted.
+const REFUSED_SHOWN_MAX: usize = 5;
 
 /// Reads every file, and stores them as one run; nothing where one of them cannot be read. A table of crawls becomes a run for each.
 pub(crate) fn import(
@@ -83,6 +88,7 @@ fn import_folders(
         imports.push((None, Import::read(&files)?));
     }
     let mut is_whole = true;
+    let mut not_taken = NotTaken::default();
     for folder in &folders {
         let found = Import::folders(folder)?;
         if found.is_empty() {
@@ -90,13 +96,20 @@ fn import_folders(
             is_whole = false;
         }
         for FolderImport { name, import, refused, others } in found {
-            for (_, error) in &refused {
-                output::tell(&format!("{}; the rest of its folder is imported", words::in_a_line(error)));
+            let rest = if import.files().is_empty() { "" } else { "; the rest of its folder is imported" };
+            for (_, error) in refused.iter().take(REFUSED_SHOWN_MAX) {
+                output::tell(&format!("{}{rest}", words::in_a_line(error)));
             }
+            let more = refused.len().saturating_sub(REFUSED_SHOWN_MAX);
+            if more > 0 {
+                output::tell(&format!("{name}: {more} more files are refused for such reasons"));
+            }
+            not_taken.refused += refused.len();
+            not_taken.first = not_taken.first.or_else(|| refused.into_iter().next().map(|(file, _)| file));
             if others > 0 && !quiet {
                 output::tell(&format!("{name}: {others} other files hold no results of a form that is known"));
             }
-            if import.files() > 0 {
+            if !import.files().is_empty() {
                 imports.push((Some(name), import));
             }
         }
@@ -110,11 +123,13 @@ fn import_folders(
         tell_of(&import, quiet);
         let name = arguments.name.clone().or(name);
         let told = name.clone().unwrap_or_default();
+        let first = import.files().first().map(|file| file.display().to_string());
         match import.store_in(name, named, declared, &store) {
             Ok(outcome) => records.push(outcome),
             Err(Error::NothingImported { .. }) => {
                 output::tell(&format!("{told}: no job in it is a load that loadline knows"));
                 is_whole = false;
+                not_taken.first = not_taken.first.or(first);
             }
             Err(error) => return Err(error.into()),
         }
@@ -130,19 +145,36 @@ fn import_folders(
     let table = table(&summaries);
     output::print(&match format {
         Format::Table | Format::Markdown => {
-            printing::concluded(&table, |_| Weight::Beside, &verdict(&summaries), format)
+            printing::concluded(&table, |_| Weight::Beside, &verdict(&summaries, &not_taken), format)
         }
         Format::Json | Format::Csv => printing::table(&table, Schema::Import, format),
     })?;
     Ok(if records.is_empty() { Outcome::Failed } else { Outcome::Done })
 }
 
+/// Files with results that are in no run.
+#[derive(Debug, Default)]
+struct NotTaken {
+    /// How many are refused: the others hold no load that is known.
+    refused: usize,
+    /// The first of either.
+    first: Option<String>,
+}
+
 /// What was imported, and how to see more.
-fn verdict(summaries: &[RunSummary]) -> Vec<VerdictLine> {
-    if summaries.is_empty() {
-        return nothing_imported_lines("fio", "--output-format=json --output=results.json", "loadline help import");
+fn verdict(summaries: &[RunSummary], not_taken: &NotTaken) -> Vec<VerdictLine> {
+    if !summaries.is_empty() {
+        return imports_lines(summaries, &report_command(summaries.iter().map(|summary| summary.run.id.as_str())));
     }
-    imports_lines(summaries, &report_command(summaries.iter().map(|summary| summary.run.id.as_str())))
+    let Some(first) = &not_taken.first else {
+        let why = NothingImported::NoForm { tool: "fio", options: "--output-format=json --output=results.json" };
+        return nothing_imported_lines(why, "loadline help import");
+    };
+    let why = match not_taken.refused {
+        0 => NothingImported::NoLoad,
+        files => NothingImported::Refused { files },
+    };
+    nothing_imported_lines(why, &format!("loadline import {}{}", in_shell(first), store_option()))
 }
 
 /// The runs with what each says first.

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// Mutations of all inputs of a target together.
-const MUTATIONS: u64 = 50_000;
+const MUTATIONS: u64 = 20_000;
 
 /// The same where everything is tried, of each of the formats that people bring.
 const MUTATIONS_LONG: u64 = 1_000_000;

@@ -208,6 +208,18 @@ fn results_of_diskspd_are_cells_of_the_plan() {
     for name in [results[0], results[2].rsplit_once('-').unwrap().0] {
         assert!(told.contains(&format!("{name} is missing")), "{name}: {told}");
     }
+
+    // Where nothing is left, the verdict does not call the files unknown that the lines above it know, nor is a rest imported.
+    let runs = bench.runs().len();
+    std::fs::remove_file(bench.path(&format!("there/{}.xml", results[1]))).unwrap();
+    let output = bench.run(&["import", "there"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(!stderr(&output).contains("is imported"), "{output:?}");
+    let verdict = crate::text(&output.stdout);
+    let refused = format!("there/{}.xml", results[2]);
+    assert!(verdict.contains("refused") && verdict.contains(&format!("loadline import {refused}")), "{verdict}");
+    assert_eq!(bench.runs().len(), runs);
+    bench.done(&["import", &refused]);
 }
 
 #[test]

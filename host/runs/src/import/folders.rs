@@ -69,10 +69,10 @@ impl Import {
         Ok(folders.into_values().filter(|entry| !entry.import.read.is_empty() || !entry.refused.is_empty()).collect())
     }
 
-    /// How many files have been read.
+    /// The files that have been read.
     #[must_use]
-    pub const fn files(&self) -> usize {
-        self.files.len()
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
     }
 }
 

@@ -110,8 +110,10 @@ fn a_folder_is_a_run_for_each_folder_in_it_that_holds_results() {
     bench.file("results/two/deep/b.json", fio_sweep(false));
     bench.file("results/none/notes.txt", "nothing measured");
     let folders = Import::folders(&bench.path("results")).unwrap();
-    let found: Vec<_> =
-        folders.iter().map(|one| (one.name.as_str(), one.import.files(), one.refused.len(), one.others)).collect();
+    let found: Vec<_> = folders
+        .iter()
+        .map(|one| (one.name.as_str(), one.import.files().len(), one.refused.len(), one.others))
+        .collect();
     assert_eq!(found, [("one", 1, 1, 1), ("two/deep", 1, 0, 0)]);
     assert!(words(&folders[0].refused[0].1).contains("cut off"));
     for one in folders {

@@ -23,12 +23,45 @@ pub fn imports_lines(summaries: &[RunSummary], command: &str) -> Vec<VerdictLine
     lines
 }
 
-/// Nothing was imported: what another tool writes such results with, and the `command` that helps.
+/// Why nothing was imported.
+#[derive(Debug, Clone, Copy)]
+pub enum NothingImported<'a> {
+    /// No file is of a form that is known. A tool writes such results with these options.
+    NoForm {
+        /// The tool.
+        tool: &'a str,
+        /// Its options.
+        options: &'a str,
+    },
+    /// So many files hold results, and each is refused for a reason of its own.
+    Refused {
+        /// How many.
+        files: usize,
+    },
+    /// Files of results were read, and no job in them is a load that is known.
+    NoLoad,
+}
+
+/// Nothing was imported: why, what to do, and the `command` that helps.
 #[must_use]
-pub fn nothing_imported_lines(tool: &str, options: &str, command: &str) -> Vec<VerdictLine> {
+pub fn nothing_imported_lines(why: NothingImported<'_>, command: &str) -> Vec<VerdictLine> {
+    let alone = "look at one of them by itself";
+    let (reason, next) = match why {
+        NothingImported::NoForm { tool, options } => (
+            "no file holds results of a form that is known".to_owned(),
+            format!("{tool} writes such results with {options}"),
+        ),
+        NothingImported::Refused { files: 1 } => {
+            ("the one file with results is refused, see above".to_owned(), "look at it by itself".to_owned())
+        }
+        NothingImported::Refused { files } => {
+            (format!("{files} files hold results, and each is refused, see above"), alone.to_owned())
+        }
+        NothingImported::NoLoad => ("no job in the files is a load that loadline knows".to_owned(), alone.to_owned()),
+    };
     vec![
-        About::Verdict.says("nothing was imported: no file holds results of a form that is known"),
-        About::Next.says(format!("{tool} writes such results with {options}")),
+        About::Verdict.says(format!("nothing was imported: {reason}")),
+        About::Next.says(next),
         About::Command.says(command),
     ]
 }
