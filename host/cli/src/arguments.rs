@@ -67,6 +67,7 @@ use watch::WatchArguments;
 #[derive(Debug, Parser)]
 #[command(
     name = "loadline",
+    bin_name = "loadline",
     version,
     max_term_width = 100,
     propagate_version = false,

@@ -228,13 +228,18 @@ impl Table {
         out
     }
 
-    /// For a page. Where it is wider than the window it is scrolled by itself, by keys as well.
+    /// For a page. Where it is wider than the window it is scrolled by itself, by keys as well. A column without a heading has none there:
+    /// an empty one would be read out as a heading of nothing.
     #[must_use]
     pub fn html(&self) -> String {
         let class = |column: &Column| if column.is_number { " class=\"num\"" } else { "" };
         let mut out = String::from("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
         for column in &self.columns {
-            put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(&column.heading));
+            if column.heading.is_empty() {
+                out.push_str("<td></td>");
+            } else {
+                put!(out, "<th scope=\"col\"{}>{}</th>", class(column), Escaped(&column.heading));
+            }
         }
         out.push_str("</tr></thead>\n<tbody>\n");
         for row in &self.rows {

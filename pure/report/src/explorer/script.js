@@ -140,7 +140,7 @@
       }
     }
   };
-  // An answer that is not to what stands in the form is dim, and cannot be copied.
+  // An answer that is not to what stands in the form is grey, and cannot be copied.
   const setOld = (ask, isOld) => {
     by(`${ask}-answer`).classList.toggle("stale", isOld);
     by(`${ask}-command`).classList.toggle("stale", isOld);

@@ -75,6 +75,9 @@ pub(crate) fn check(document: &str) -> Result<(), String> {
             }
         };
         rest = tail;
+        if name == "th" && rest.starts_with("</") {
+            return Err(format!("a heading without a text near {}", near(rest)));
+        }
         if name == "script" || name == "style" {
             let end = format!("</{name}>");
             let (_, after) = rest.split_once(end.as_str()).ok_or("raw text without its end")?;
@@ -96,6 +99,7 @@ fn the_checker_sees_what_is_wrong() {
         ("<p><b></p></b>", "closes <b>"),
         ("<p title=\"a<b\"></p>", "unescaped"),
         ("<p onclick=\"x\"></p>", "event handler"),
+        ("<table><tr><th></th></tr></table>", "heading without"),
         ("<a href=\"#x\"></a>", "leads nowhere"),
         ("<a href=\"http://x\"></a>", "elsewhere"),
         ("<p>a > b</p>", "stray >"),
