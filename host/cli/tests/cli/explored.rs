@@ -310,6 +310,18 @@ fn a_browser_gives_the_same_answers_and_can_be_used_without_a_mouse() {
          all.push(performance.now() - since); await new Promise((go) => setTimeout(go, 300)); } return all.sort((a, b) => a - b); })()",
     );
     println!("a move of a slider to new rows, one cloud, ms: {times}");
+    // A drag: rows follow while it moves, and no question of the way is left to answer when it rests.
+    let followed = browser.value(
+        "(async () => { const slider = document.querySelector('#buy input[type=range]'); let shown = 0; \
+         const watch = new MutationObserver(() => { shown += 1; }); watch.observe(document.getElementById('buy-answer'), { childList: true }); \
+         for (let move = 0; move < 40; move += 1) { document.body.dataset.answered = ''; slider.value = Number(slider.value) + (move < 20 ? 1 : -1); \
+         slider.dispatchEvent(new Event('input')); await new Promise((go) => setTimeout(go, 50)); } \
+         const during = shown; const since = performance.now(); \
+         while (!document.body.dataset.answered.startsWith('limits')) await new Promise((go) => setTimeout(go, 1)); \
+         watch.disconnect(); return { during, after: shown - during, ms: Math.round(performance.now() - since) }; })()",
+    );
+    println!("a drag of 40 moves: rows during it, after it, ms until the last: {followed}");
+    assert!(followed["during"].as_u64() > Some(1) && followed["after"].as_u64() < Some(4), "{followed}");
     // The other question.
     browser.value("document.body.dataset.answered = ''; document.getElementById('tab-storage').click(); undefined");
     wait(&mut browser, true);

@@ -104,7 +104,9 @@
     return { ask, words: words(formsOf(ask)[0]), sides: sides.map(words) };
   };
 
-  // Two workers: one answers by limits at once; the other simulates, and begins anew where a question comes while it computes.
+  // Two workers: one answers by limits at once, a question at a time; of those that come meanwhile the last counts. The other simulates what
+  // rests for a moment, and is ended by the next question.
+  const REST_MS = 300;
   let module = null;
   let catalog = "";
   let turn = 0;
@@ -117,8 +119,28 @@
     return worker;
   };
   let fast = null;
+  let isAsked = false;
+  let waiting = null;
+  const askFast = (message) => {
+    if (isAsked) waiting = message;
+    else fast.postMessage(message);
+    isAsked = true;
+  };
+  const askNext = () => {
+    isAsked = false;
+    if (waiting) askFast(waiting);
+    waiting = null;
+  };
   let slow = null;
   let isBusy = false;
+  let resting = 0;
+  const endSlow = () => {
+    clearTimeout(resting);
+    if (!isBusy) return;
+    slow.terminate();
+    slow = null;
+    isBusy = false;
+  };
   const startSlow = () => { slow = start((data) => { if (!data.opened) heard(data, true); }); };
   const failed = (why) => say("buy", `This browser cannot compute the page: ${why}. A newer one can.`);
   const say = (ask, text) => { by(`${ask}-state`).textContent = text; };
@@ -157,22 +179,29 @@
     ticking = setInterval(() => { by(`${ask}-progress`).textContent = `${Math.round((Date.now() - since) / 1000)} s so far.`; }, 1000);
   };
   let sides = [];
+  const show = ({ ask, html, command, note, sides: found }) => {
+    if (html) by(`${ask}-answer`).innerHTML = html;
+    if (command) {
+      by(`${ask}-command`).textContent = command;
+      by(`${ask}-note`).textContent = note || "";
+    }
+    if (found) {
+      sides = found;
+      by("take").disabled = false;
+    }
+  };
   const heard = ({ turn: of, answer, over }, simulated) => {
     if (simulated && over) isBusy = false;
-    if (of !== turn) return;
     const ask = answer.ask;
+    if (of !== turn) {
+      // The rows follow a slider that still moves.
+      if (!simulated && ask === tab()) show(answer);
+      return;
+    }
     const problems = answer.problems || [];
     mark(ask, problems);
     setOld(ask, problems.length > 0);
-    if (answer.html) by(`${ask}-answer`).innerHTML = answer.html;
-    if (answer.command) {
-      by(`${ask}-command`).textContent = answer.command;
-      by(`${ask}-note`).textContent = answer.note || "";
-    }
-    if (answer.sides) {
-      sides = answer.sides;
-      by("take").disabled = false;
-    }
+    show(answer);
     document.body.dataset.answered = `${simulated ? "simulated" : "limits"} ${of}`;
     const general = problems.filter((problem) => !problem.field).map((problem) => problem.text);
     follow(ask, simulated && !over ? answer.progress : null);
@@ -185,23 +214,23 @@
     } else if (simulated && !over) say(ask, "Latencies are being simulated …");
     else say(ask, simulated ? "By simulation." : "By limits.");
     if (!simulated && answer.simulates) {
-      if (isBusy) {
-        slow.terminate();
-        startSlow();
-      }
-      isBusy = true;
       const asked = question(ask);
-      slow.postMessage({ turn, rows: ask === "storage", question: ask === "storage" ? asked : { ...asked, simulate: 0 } });
+      resting = setTimeout(() => {
+        if (!slow) startSlow();
+        isBusy = true;
+        slow.postMessage({ turn, rows: ask === "storage", question: ask === "storage" ? asked : { ...asked, simulate: 0 } });
+      }, REST_MS);
     }
   };
   const renew = () => {
     if (!fast) return;
     const ask = tab();
     turn += 1;
+    endSlow();
     history.replaceState(null, "", `#${address()}`);
     by(`${ask}-answer`).classList.add("stale");
     document.querySelector("form[data-side=b]").hidden = !document.querySelector("[name=two]").checked;
-    fast.postMessage({ turn, question: question(ask) });
+    askFast({ turn, question: question(ask) });
   };
 
   // What there is to choose from.
@@ -244,6 +273,7 @@
     catalog = await (await unpack("catalog")).text();
     const made = start((data) => {
       if (!data.opened) {
+        askNext();
         heard(data, false);
         return;
       }
