@@ -63,10 +63,11 @@ fn quick_measures_prints_and_leaves_a_report() {
     let bench = Bench::new();
     let target = bench.target();
     let arguments = ["quick", &target, "--size", "8 MiB", "--duration", "60 ms"];
-    assert!(bench.done(&arguments).contains("RND4K Q32T1"));
+    assert!(bench.done(&arguments).contains("\nVerdict\n"));
     assert!(entries(target.as_ref()).is_empty());
+    // Which rows the screen has room for depends on what is found. The report has all.
     let report = std::fs::read_to_string(bench.path("loadline-report.html")).unwrap();
-    assert!(report.contains("loadline"));
+    assert!(report.contains("RND4K Q32T1"));
     // One more where a deeper queue reaches more.
     assert!((16..=17).contains(&bench.last()["cells"].as_array().unwrap().len()));
     // A report is replaced, anything else is not.

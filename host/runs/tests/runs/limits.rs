@@ -290,10 +290,16 @@ fn single_requests_on_a_device_without_throttle_are_bound_by_latency() {
 }
 
 #[test]
-fn a_cached_file_is_bound_by_the_cache_and_nothing_by_the_generator() {
+#[ignore = "long: measures this machine"]
+fn a_cached_file_is_bound_by_the_cache() {
     let bench = Bench::new();
     let buffered = alone("queue_depth = 4\nbuffered = true");
     assert_eq!(bound_by(&bench.measured(&buffered, &bench.target())), "cache");
+}
+
+#[test]
+fn nothing_is_bound_by_the_generator() {
+    let bench = Bench::new();
     assert_eq!(bound_by(&bench.measured(&alone("queue_depth = 4"), "null")), "generator");
 }
 
